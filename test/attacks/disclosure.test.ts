@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { workflow } from '../support/records.ts';
@@ -8,7 +8,7 @@ guards('src/http/engine.ts', 'createExecuteOperation.executePlans.hideSuggestion
 guards('src/http/respond.ts', 'limitSize');
 
 let body: unknown;
-const gateway = ofFile(await startScriptedGateway(() => ({ body }), { introspection: false }));
+const gateway = ofFile(await startGateway({ service: () => ({ body }), introspection: false }));
 
 const SUBSCRIBER = 'mutation ($v: CreateSubscriberInput!) { createSubscriber(input: $v) { __typename } }';
 

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { findDuplicateHeader } from '../../src/http/node-adapter.ts';
-import { startSandboxedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { connectRaw } from '../support/raw-client.ts';
 
 guards('src/http/node-adapter.ts', 'createListener');
 
-const gateway = ofFile(await startSandboxedGateway());
+const gateway = ofFile(await startGateway({ service: 'sandbox' }));
 
 const HEADERS = { Host: 'localhost', 'Content-Type': 'application/json', Authorization: 'ApiKey one' };
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { type Connection, HEAD } from '../support/service.ts';
 
 const MIB = 1024 * 1024;
@@ -8,12 +8,14 @@ it('upstream responses that together exceed the memory limit are OVERLOADED and 
   const waiting: Connection[] = [];
   const start = `{"data":[{"_id":"g1","name":"${'x'.repeat(2 * MIB)}`;
   const end = '"}]}';
-  await using gateway = await startScriptedGateway(
-    (_, connection) => {
-      connection.send(`${HEAD}content-length: ${start.length + end.length}\r\n\r\n${start}`);
-      waiting.push(connection);
+  await using gateway = await startGateway(
+    {
+      service: (_, connection) => {
+        connection.send(`${HEAD}content-length: ${start.length + end.length}\r\n\r\n${start}`);
+        waiting.push(connection);
+      },
+      maxBufferedBytes: 9 * MIB,
     },
-    { maxBufferedBytes: 9 * MIB },
     { server: { maxBufferedBytes: 7 * MIB } },
   );
   const send = async (i: number) => {

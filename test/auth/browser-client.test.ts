@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { sendToBoth, startGatewayPair, type WireResponse } from '../support/gateway-pair.ts';
 import { guards } from '../support/guards.ts';
 import {
@@ -368,7 +368,7 @@ it.each([
 
 describe('a gateway without a kind of client', () => {
   const sendTo = async (clients: NonNullable<GatewayOptions['clients']>, authorization: string) => {
-    await using gateway = await startScriptedGateway(() => ({ body: { data: [] } }), { clients });
+    await using gateway = await startGateway({ service: () => ({ body: { data: [] } }), clients });
     const response = await gateway.send(GROUPS.query, {}, { authorization });
     return { ...response, calls: gateway.service.calls() };
   };

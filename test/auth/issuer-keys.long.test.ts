@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { createTestKey, type KeysBehavior, startTestIssuer, type TestIssuer, type TestKey } from '../support/issuer.ts';
 import { ofTest } from '../support/lifetime.ts';
@@ -56,7 +56,7 @@ async function start({ issuers, ...options }: StartOptions = {}) {
   };
   const script = () => ({ body: { data: [] } });
   const deps = { monotonicNow: () => performance.now() };
-  const gateway = ofTest(await startScriptedGateway(script, { ...options, clients: { browser } }, deps));
+  const gateway = ofTest(await startGateway({ service: script, ...options, clients: { browser } }, deps));
 
   /** Returns the status of a request with the token, and the reason or code if any, such as `401 TOKEN_INVALID`. */
   async function outcome(token: string): Promise<string> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { type Claims, createTestKey, signToken } from '../support/issuer.ts';
 import { ofFile } from '../support/lifetime.ts';
@@ -33,7 +33,8 @@ const issuers = TENANT_CLAIMS.map((tenantClaim) => ({
 const tenants = { acme: 'key-of-acme', globex: 'key-of-globex', Object: 'key-of-Object' };
 
 const gateway = ofFile(
-  await startScriptedGateway(() => ({ body: { data: [] } }), {
+  await startGateway({
+    service: () => ({ body: { data: [] } }),
     clients: { browser: { issuers, scopes: ['groups:read'], tenants } },
   }),
 );

@@ -24,7 +24,7 @@ import { createSchema } from '../../src/graphql/schema.ts';
 import { isScope, SCOPES, type Scope } from '../../src/settings/scopes.ts';
 import { connectAgent } from '../support/agent.ts';
 import { measureCpu } from '../support/cpu-time.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { dataOf, errorOf, sendToBoth, startGatewayPair, type WireResponse } from '../support/gateway-pair.ts';
 import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
@@ -485,7 +485,7 @@ describe('a scope that a token has, but clients.browser.scopes does not permit',
     `This operation requires the scope ${scope}. The token has it, but clients.browser.scopes doesn't permit it.`;
 
   it('is named as such, beside those that the token lacks', async () => {
-    await using gateway = await startScriptedGateway(healthyService, { clients, federation: true });
+    await using gateway = await startGateway({ service: 'healthy', clients, federation: true });
     const authorization = await signer.bearer({ scope: 'groups:read feeds:read groups:write' });
     const messagesOf = async (document: string) => {
       const { status, body } = await gateway.send(document, {}, { authorization });
@@ -506,7 +506,8 @@ describe('a scope that a token has, but clients.browser.scopes does not permit',
   });
 
   it('is named as such to AI agents', async () => {
-    await using gateway = await startScriptedGateway(healthyService, {
+    await using gateway = await startGateway({
+      service: 'healthy',
       clients,
       mcp: { manifest: { a: 'query Groups { notificationGroups { name } }' } },
     });

@@ -5,7 +5,7 @@ import { createGateway } from '../../src/gateway.ts';
 import { createWatchedFiles, watchFiles } from '../../src/lib/files/file-watcher.ts';
 import { createSecretFiles, SecretError } from '../../src/lib/files/secret-files.ts';
 import { measureCpu } from '../support/cpu-time.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { ofTest } from '../support/lifetime.ts';
 import { createTestFolder } from '../support/sandbox-files.ts';
@@ -40,7 +40,9 @@ const clientsWith = (tenants: Tenants) => clientsOf(signer, { tenants: {}, ...te
 /** Starts a gateway that checks its files for changes every 50 ms. */
 async function start(tenants: Tenants, now?: () => Date) {
   const options = { reloadSeconds: 0.05, clients: clientsWith(tenants) };
-  const gateway = ofTest(await startScriptedGateway(() => ({ body: { data: [] } }), options, { ...(now && { now }) }));
+  const gateway = ofTest(
+    await startGateway({ service: () => ({ body: { data: [] } }), ...options }, { ...(now && { now }) }),
+  );
   const { requests } = gateway.service;
 
   /** Returns the key of the upstream call, or the reason why there is none. */

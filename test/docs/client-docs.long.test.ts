@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
 import { blocks, linkPackages, read } from '../support/docs.ts';
-import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 const run = promisify(execFile);
@@ -17,11 +17,13 @@ const programs = blocks(read('docs/client.md'), 'ts').map((program, i) => {
 });
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
-let gateway: SandboxedGateway;
+let gateway: GatewayWithService;
 
 beforeAll(async () => {
-  gateway = await startSandboxedGateway({
-    options: { trustedDocuments: { manifests: [manifest] }, clients: { server: { trustedDocuments: 'enforce' } } },
+  gateway = await startGateway({
+    service: 'sandbox',
+    trustedDocuments: { manifests: [manifest] },
+    clients: { server: { trustedDocuments: 'enforce' } },
   });
   folder = await createTemporaryFolder();
   await linkPackages(folder.path(), ['@apollo', '@urql', 'graphql', 'graphql-request', 'relay-runtime', 'rxjs']);

@@ -3,19 +3,20 @@ import { writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import events from '../../src/modules/events.ts';
 import { blocks, read } from '../support/docs.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { createTestFolder } from '../support/sandbox-files.ts';
 
 it('the commands of docs/logs.md find the operation that triggered a transaction', async () => {
   const folder = await createTestFolder();
   const event = (transactionId: string, status = 'processed') => ({ acknowledged: true, status, transactionId });
-  await using gateway = await startScriptedGateway(
-    ({ path }) => ({
+  await using gateway = await startGateway({
+    service: ({ path }) => ({
       status: 201,
       body: { data: path.endsWith('/bulk') ? [event('t-1'), event('t-2', 'invalid_recipients')] : event('t-3') },
     }),
-    { audit: { to: { file: folder.path('audit.jsonl') } }, modules: [events] },
-  );
+    audit: { to: { file: folder.path('audit.jsonl') } },
+    modules: [events],
+  });
   const input = '{ workflow: "w", subscriberIds: ["a"] }';
   const headers = { 'x-request-id': 'invoice-1042' };
   await gateway.data(`mutation { triggerEvent(input: { event: ${input} }) { __typename } }`, {}, { headers });

@@ -10,7 +10,7 @@ import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
 import { runCommand } from '../support/command.ts';
 import { blocks, GATEWAY, names, read, rows } from '../support/docs.ts';
-import { startSandboxedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { findPrograms } from '../support/programs.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { shippedModules, shippedSchema } from '../support/shipped-documents.ts';
@@ -108,7 +108,7 @@ it('the commands exist, and the first one names all shipped modules', () => {
 });
 
 it.runIf(PYTHON.areThere)(`the Python program prints what the page shows${PYTHON.note}`, async () => {
-  await using gateway = await startSandboxedGateway({ options: { modules: shippedModules } });
+  await using gateway = await startGateway({ service: 'sandbox', modules: shippedModules });
   const program = blocks(PAGE, 'python')[0] ?? '';
   const env = { ...CHILD_ENV, NOVU_SECRET_KEY: SANDBOX_KEYS.development };
   const text = program.replace(`${GATEWAY}/graphql`, new URL(gateway.url).href);

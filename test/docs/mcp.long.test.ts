@@ -10,7 +10,7 @@ import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { connectAgent } from '../support/agent.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
 import { blocks, load, ROOT, read } from '../support/docs.ts';
-import { startSandboxedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 const PAGE = read('docs/mcp.md');
@@ -20,7 +20,7 @@ it('the tools of docs/mcp.md are valid, and a call returns what it shows', async
   const [, settings = ''] = blocks(PAGE, 'yaml');
   expect(load(settings).mcp?.manifest).toBe(resolve('tools.json'));
   const mcp = { ...parse(settings).mcp, manifest: JSON.parse(manifest) };
-  await using gateway = await startSandboxedGateway({ options: { mcp } });
+  await using gateway = await startGateway({ service: 'sandbox', mcp });
   await using agent = await connectAgent(gateway, `ApiKey ${SANDBOX_KEYS.development}`);
   expect(await agent.names()).toEqual(['Groups', 'AddFeed']);
   const call = await agent.client.callTool({ name: 'Groups', arguments: {} });
@@ -46,7 +46,7 @@ it('the command of docs/mcp.md makes a manifest of files, with their comments', 
   await writeFile(folder.path('tools/groups.graphql'), '# Lists them.\nquery Groups { notificationGroups { id } }\n');
   await writeFile(folder.path('tools/stats.graphql'), '# Counts them.\nquery Stats { __typename }\n');
   await promisify(execFile)('sh', ['-c', command], { cwd: folder.path(), env: CHILD_ENV });
-  await using gateway = await startSandboxedGateway({ options: { mcp: { manifest: folder.path('tools.json') } } });
+  await using gateway = await startGateway({ service: 'sandbox', mcp: { manifest: folder.path('tools.json') } });
   await using agent = await connectAgent(gateway, `ApiKey ${SANDBOX_KEYS.development}`);
   const { tools } = await agent.client.listTools();
   expect(tools).toMatchObject([

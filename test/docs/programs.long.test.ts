@@ -24,7 +24,7 @@ import {
   runCurl,
   startConfigured,
 } from '../support/docs.ts';
-import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { listen } from '../support/listen.ts';
 import { createTemporaryFolder, createTestFolder } from '../support/sandbox-files.ts';
 import { shippedModules } from '../support/shipped-documents.ts';
@@ -69,21 +69,20 @@ describe('docs/frontend.md', () => {
   it('every error in its table occurs as documented, without any upstream call', async () => {
     const pem = await exportSPKI(keys.publicKey);
     const common = { audience: 'notifications', tenantClaim: 'tenant' };
-    await using gateway = await startSandboxedGateway({
-      options: {
-        trustedDocuments: { manifests: [manifest] },
-        clients: {
-          server: false,
-          browser: {
-            issuers: [
-              { ...common, issuer: 'https://login.example.com', publicKey: pem },
-              { ...common, issuer: 'https://gone.example.com', jwks: 'http://127.0.0.1:1/jwks.json' },
-            ],
-            scopes: ['groups:read'],
-            tenants: { acme: SANDBOX_KEYS.development },
-            trustedDocuments: 'enforce',
-            rateLimit: { calls: 1, perSeconds: 60 },
-          },
+    await using gateway = await startGateway({
+      service: 'sandbox',
+      trustedDocuments: { manifests: [manifest] },
+      clients: {
+        server: false,
+        browser: {
+          issuers: [
+            { ...common, issuer: 'https://login.example.com', publicKey: pem },
+            { ...common, issuer: 'https://gone.example.com', jwks: 'http://127.0.0.1:1/jwks.json' },
+          ],
+          scopes: ['groups:read'],
+          tenants: { acme: SANDBOX_KEYS.development },
+          trustedDocuments: 'enforce',
+          rateLimit: { calls: 1, perSeconds: 60 },
         },
       },
     });
@@ -193,7 +192,7 @@ describe('docs/frontend.md', () => {
 
 describe('the programs of the docs', () => {
   /** Creates a project with the package installed, whose programs send their requests to the gateway. */
-  async function createProject(gateway: SandboxedGateway) {
+  async function createProject(gateway: GatewayWithService) {
     const folder = await createTestFolder();
     await linkPackages(folder.path(), ['graphql']);
     return {
@@ -249,7 +248,7 @@ describe('the programs of the docs', () => {
   });
 
   it('in docs/call-from-a-server.md print the documented output, and its curl command gets the documented response', async () => {
-    await using gateway = await startSandboxedGateway();
+    await using gateway = await startGateway({ service: 'sandbox' });
     const project = await createProject(gateway);
     for (const [i, program] of blocks(SERVER, 'ts').entries()) {
       expect(await outputOf(await project.start(`program-${i}.ts`, program))).toBe(promised(program)[0]);
@@ -262,7 +261,7 @@ describe('the programs of the docs', () => {
   it('in docs/trigger.md trigger, list and cancel as documented, with one call per field', async () => {
     const page = read('docs/trigger.md');
     expect(load(blocks(page, 'yaml')[0] ?? '').modules).toEqual(SHIPPED_MODULES);
-    await using gateway = await startSandboxedGateway({ options: { modules: shippedModules } });
+    await using gateway = await startGateway({ service: 'sandbox', modules: shippedModules });
     const project = await createProject(gateway);
     const countToday = async () =>
       Number(JSON.stringify(await gateway.data('{ notificationStats(days: 1) { count } }')).match(/\d+/)?.[0]);
@@ -313,7 +312,7 @@ describe('the programs of the docs', () => {
   });
 
   it('in docs/embedding.md create a gateway with the documented clients', async () => {
-    await using gateway = await startSandboxedGateway();
+    await using gateway = await startGateway({ service: 'sandbox' });
     const project = await createProject(gateway);
     await mkdir(project.path('manifests'));
     const program = blocks(read('docs/embedding.md'), 'ts').find((block) => block.includes('clients:')) ?? '';
@@ -330,7 +329,7 @@ it('docs/errors.md shows the real error for a missing scope', async () => {
       tenants: { t: SANDBOX_KEYS.development },
     },
   };
-  await using gateway = await startSandboxedGateway({ options: { clients } });
+  await using gateway = await startGateway({ service: 'sandbox', clients });
   const token = await sign({ iss: 'i', aud: 'a', exp: Math.floor(Date.now() / 1000) + 60 });
   const { body } = await gateway.send('{ notificationGroups { id } }', {}, { authorization: `Bearer ${token}` });
   expect(body.errors).toEqual([

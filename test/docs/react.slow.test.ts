@@ -15,7 +15,7 @@ import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { visit } from '../support/dashboard.ts';
 import { addTo, CLIENT_TOKENS, linkPackages, load, ROOT } from '../support/docs.ts';
-import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { listen } from '../support/listen.ts';
 import { writeReactApp } from '../support/react-app.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
@@ -143,7 +143,7 @@ const readHeaders = ({ headers: { cookie } }: IncomingMessage): Record<string, s
 
 const stack = new AsyncDisposableStack();
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
-let gateway: SandboxedGateway;
+let gateway: GatewayWithService;
 let server: ServerModule;
 let script: string;
 let browser: Browser;
@@ -160,7 +160,7 @@ beforeAll(async () => {
     `${CLIENT_TOKENS}clients: { browser: { corsOrigins: ['${app.url}'], scopes: [workflows:read, groups:read, feeds:read, feeds:write] } }`,
   );
   const { clients, clientTokens } = load(text, { ACME_KEY: KEY });
-  gateway = stack.use(await startSandboxedGateway({ options: { clients, ...(clientTokens && { clientTokens }) } }));
+  gateway = stack.use(await startGateway({ service: 'sandbox', clients, ...(clientTokens && { clientTokens }) }));
 
   folder = stack.use(await createTemporaryFolder());
   const names = ['@apollo', '@tanstack', '@types', '@urql', 'graphql', 'react', 'react-dom', 'rxjs', 'urql'];

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { ERROR_CODES, type ErrorCodeEntry } from '../../src/errors/codes.ts';
-import { startSandboxedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 
 guards('src/http/head.ts', 'readHead');
@@ -13,7 +13,7 @@ const post = (body: string, headers: Record<string, string> = {}): RequestInit =
 });
 
 it('a rejected request has the status, code and retryable of the table, one line in the log, and is not stored (R23)', async () => {
-  await using gateway = await startSandboxedGateway();
+  await using gateway = await startGateway({ service: 'sandbox' });
   const refusals: [keyof typeof ERROR_CODES, RequestInit, string?][] = [
     ['BAD_REQUEST', post('[]')],
     ['BAD_REQUEST', post('{')],

@@ -2,7 +2,7 @@ import { GraphQLError } from 'graphql';
 import { beforeEach, expect, it } from 'vitest';
 import { defineModule } from '../../src/modules/index.ts';
 import { connectAgent } from '../support/agent.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { group } from '../support/records.ts';
 import { clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
@@ -77,7 +77,8 @@ const failing = defineModule(
 const signer = createSigner();
 
 const start = (plugins: object[] = []) =>
-  startScriptedGateway(({ path }) => ({ body: { data: path.endsWith('groups') ? [group()] : { _id: 'a' } } }), {
+  startGateway({
+    service: ({ path }) => ({ body: { data: path.endsWith('groups') ? [group()] : { _id: 'a' } } }),
     modules: [failing],
     plugins,
     federation: true,

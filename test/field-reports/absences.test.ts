@@ -7,8 +7,8 @@ import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';
 import { startCachedGateway } from '../support/cached-gateway.ts';
 import { measureCpu } from '../support/cpu-time.ts';
-import { LIST, READ, SET_STATUS, WRITES } from '../support/faults.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { LIST, READ, SET_STATUS, WRITES } from '../support/failing-service.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { healthyResponse } from '../support/healthy-service.ts';
 import { ofFile } from '../support/lifetime.ts';
@@ -72,7 +72,7 @@ const FOREIGN: Record<string, (method: string, path: string) => ServiceResponse>
 const MODULES = { modules: [events, messages, subscribers, topics, workflowPages] };
 
 /** Gateway of all tests that neither count warnings nor deviations. */
-const gateway = ofFile(await startScriptedGateway(() => {}, MODULES));
+const gateway = ofFile(await startGateway({ service: () => {}, ...MODULES }));
 
 /** Lets the service respond so from now on. */
 function respondWith(script: Script): void {
@@ -115,7 +115,7 @@ const warningsOf = (log: readonly Record<string, unknown>[]) =>
 it.each(Object.entries(FOREIGN))(
   'a 404 that is not the service’s own, or a redirect, is a failure of every operation (%s)',
   async (_, respond) => {
-    await using gateway = await startScriptedGateway(({ method, path }) => respond(method, path), MODULES);
+    await using gateway = await startGateway({ service: ({ method, path }) => respond(method, path), ...MODULES });
     for (const [field, document] of Object.entries({ ...READS, ...ALL_WRITES })) {
       gateway.service.forget();
       const { body } = await gateway.send(document);
@@ -179,7 +179,7 @@ describe('the service’s own 404', () => {
         },
       });
     });
-    await using gateway = await startScriptedGateway(() => {}, { modules: [books, topics] });
+    await using gateway = await startGateway({ service: () => {}, modules: [books, topics] });
     const LENGTH_0 = 'HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n';
     const NO_CHUNKS = 'HTTP/1.1 404 Not Found\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n';
     const responses: Script[] = [
@@ -232,9 +232,10 @@ it('a redirect was not applied, and says where to look; other statuses of redire
 });
 
 it('such responses are one warning per episode and endpoint, counted by code, and never open the circuit breaker', async () => {
-  await using gateway = await startScriptedGateway(({ method, path }) =>
-    path === '/v1/notification-groups' ? html(404, `Cannot ${method} ${path}`) : healthyResponse({ method, path }),
-  );
+  await using gateway = await startGateway({
+    service: ({ method, path }) =>
+      path === '/v1/notification-groups' ? html(404, `Cannot ${method} ${path}`) : healthyResponse({ method, path }),
+  });
   for (let i = 0; i < 30; i += 1) {
     expect((await gateway.send(LIST)).codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
   }
@@ -248,7 +249,7 @@ it('such responses are one warning per episode and endpoint, counted by code, an
 });
 
 it.each([401, 403])('a page with %i is not about the API key', async (status) => {
-  await using gateway = await startScriptedGateway(() => html(status, '<h1>Request blocked</h1>'));
+  await using gateway = await startGateway({ service: () => html(status, '<h1>Request blocked</h1>') });
   for (const document of [READ, LIST, WRITES.createFeed]) {
     const { body, codes } = await gateway.send(document);
     expect(codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
@@ -362,7 +363,7 @@ describe('a successful status with something else than the record', () => {
 it('null among the parts of a record costs only its own place, and counts as drift', async () => {
   const step = { name: 'Email', template: { type: 'email' } };
   const odd = { ...workflow(), tags: ['a', null], steps: [null, step], triggers: [null] };
-  await using gateway = await startScriptedGateway(() => ({ body: { data: odd } }));
+  await using gateway = await startGateway({ service: () => ({ body: { data: odd } }) });
   expect(
     await gateway.data('{ workflow(idOrIdentifier: "w1") { tags steps { name } triggers { identifier } identifier } }'),
   ).toEqual({ workflow: { tags: ['a'], steps: [{ name: 'Email' }], triggers: [], identifier: null } });
@@ -451,10 +452,10 @@ describe('a record of an older service', () => {
   it('has false for flags that are missing, which is counted as drift', async () => {
     const { critical: _critical, draft: _draft, deleted: _deleted, ...rest } = workflow();
     const { deleted: _, ...user } = subscriber();
-    await using gateway = await startScriptedGateway(
-      ({ path }) => ({ body: { data: path.startsWith('/v1/subscribers') ? user : rest } }),
-      { modules: [subscribers] },
-    );
+    await using gateway = await startGateway({
+      service: ({ path }) => ({ body: { data: path.startsWith('/v1/subscribers') ? user : rest } }),
+      modules: [subscribers],
+    });
     expect(
       await gateway.data(
         '{ workflow(idOrIdentifier: "w1") { critical draft deleted } subscriber(subscriberId: "u") { deleted } }',

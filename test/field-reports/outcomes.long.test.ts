@@ -9,17 +9,17 @@ import { readRateLimit } from '../../src/upstream/transport/exchange.ts';
 import { probeUpstream } from '../../src/upstream/transport/probe.ts';
 import { connectAgent, MCP } from '../support/agent.ts';
 import { measureCpu } from '../support/cpu-time.ts';
-import { type ScriptedGateway, startGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { type Sent, setUpImport } from '../support/import.ts';
 import { feed, group, workflow } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import {
   type Script,
+  type ScriptedService,
   type ServiceRequest,
   type ServiceResponse,
   startService,
-  type TestService,
 } from '../support/service.ts';
 import { startClient } from '../support/upstream-client.ts';
 
@@ -38,7 +38,7 @@ const succeed = ({ method }: Pick<ServiceRequest, 'method'>): ServiceResponse =>
 
 const fail = (status: number) => ({ status, body: { statusCode: status, message: 'Failed' } });
 
-const connectionsOf = ({ requests }: TestService) => requests.map(({ connection }) => connection);
+const connectionsOf = ({ requests }: ScriptedService) => requests.map(({ connection }) => connection);
 
 /** A balancer assigns connections to pods in turn. The first of each pair is sick, and keeps its connections open. */
 const everySecondSick: Script = (request) => (request.connection % 2 === 1 ? fail(503) : succeed(request));
@@ -46,7 +46,7 @@ const everySecondSick: Script = (request) => (request.connection % 2 === 1 ? fai
 it.each(MODES)(
   'R7: every read succeeds with its first retry if one of two pods is sick (isolation %s)',
   async (isolateConnections) => {
-    await using gateway = await startScriptedGateway(everySecondSick, { isolateConnections });
+    await using gateway = await startGateway({ service: everySecondSick, isolateConnections });
     for (let read = 0; read < 12; read += 1) {
       expect(await gateway.run(READ)).toEqual(NAME);
       gateway.advance(2.5);
@@ -57,7 +57,7 @@ it.each(MODES)(
 );
 
 it('R7: queued reads are sent on the connections that replace those of a sick pod, and never on more than permitted', async () => {
-  await using gateway = await startScriptedGateway(everySecondSick, { sockets: 2 });
+  await using gateway = await startGateway({ service: everySecondSick, sockets: 2 });
   const ids = Array.from({ length: 12 }, (_, i) => `w${i}`);
   const results = await Promise.all(
     ids.map((id) => gateway.run(`{ workflow(idOrIdentifier: "${id}") { name } }`, `key-${id}`)),
@@ -71,7 +71,7 @@ it('R7: queued reads are sent on the connections that replace those of a sick po
 it('R7: retries use new connections, because idle ones can lead to the same sick pod', async () => {
   let isSick = false;
   const script: Script = (request) => (isSick && request.connection <= 6 ? fail(503) : succeed(request));
-  await using gateway = await startScriptedGateway(script, { maxRetries: 1 });
+  await using gateway = await startGateway({ service: script, maxRetries: 1 });
   const ids = Array.from({ length: 6 }, (_, i) => `w${i}`);
   const held = gateway.service.hold(undefined, 6);
   const first = Promise.all(ids.map((id) => gateway.run(`{ workflow(idOrIdentifier: "${id}") { name } }`)));
@@ -89,13 +89,15 @@ it.each([502, 503, 504])(
   'a connection that answered %i to a write or a read is closed after the response',
   async (status) => {
     let held: (() => void) | undefined;
-    await using gateway = await startScriptedGateway((request, connection) => {
-      if (request.connection > 1) {
-        return succeed(request);
-      }
-      connection.send(`HTTP/1.1 ${status} Failed\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n{ `);
-      held = () => connection.send(' }');
-      return undefined;
+    await using gateway = await startGateway({
+      service: (request, connection) => {
+        if (request.connection > 1) {
+          return succeed(request);
+        }
+        connection.send(`HTTP/1.1 ${status} Failed\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n{ `);
+        held = () => connection.send(' }');
+        return undefined;
+      },
     });
     const write = gateway.run(CREATE);
     await expect.poll(() => held !== undefined).toBe(true);
@@ -110,9 +112,11 @@ it.each([502, 503, 504])(
 
 it('a connection that answered 500, 429 or 404 stays open', async () => {
   const statuses = [500, 404, 429];
-  await using gateway = await startScriptedGateway((request) => {
-    const status = statuses.shift();
-    return status === undefined ? succeed(request) : fail(status);
+  await using gateway = await startGateway({
+    service: (request) => {
+      const status = statuses.shift();
+      return status === undefined ? succeed(request) : fail(status);
+    },
   });
   for (let read = 0; read < 3; read += 1) {
     await gateway.run(READ);
@@ -122,7 +126,7 @@ it('a connection that answered 500, 429 or 404 stays open', async () => {
 
 it('the probe of the circuit breaker uses another connection than the failures before it', async () => {
   const script: Script = (request) => (request.connection <= 20 ? fail(503) : succeed(request));
-  await using gateway = await startScriptedGateway(script, { maxRetries: 0 });
+  await using gateway = await startGateway({ service: script, maxRetries: 0 });
   const codes: unknown[] = [];
   for (let read = 0; read < 25; read += 1) {
     codes.push(await gateway.run(READ));
@@ -150,7 +154,7 @@ async function startMovingService(script: Script) {
     const socket = connect(Number(port ?? options.port), '127.0.0.1');
     socket.once('connect', () => callback(null, socket)).once('error', (error) => callback(error, null));
   };
-  const gateway = await startScriptedGateway(script, ONE_SOCKET_PER_KEY, { connect: open });
+  const gateway = await startGateway({ service: script, ...ONE_SOCKET_PER_KEY }, { connect: open });
   return {
     ...gateway,
     after,
@@ -239,7 +243,7 @@ const CREATED = { createFeed: { __typename: 'CreateFeedSuccess', replayed: false
 
 describe('R13: a failure that the service stores under the idempotency key', () => {
   it('is not retried if it is a 503, and the error asks for a new key', async () => {
-    await using gateway = await startScriptedGateway(storing(fail(503)), { upstreamIdempotency: true });
+    await using gateway = await startGateway({ service: storing(fail(503)), upstreamIdempotency: true });
     const { body } = await gateway.send(createWith('k1'));
     expect(gateway.service.requests).toHaveLength(2); // The retry is the first to see the header.
     expect(body.errors).toEqual([
@@ -262,7 +266,7 @@ describe('R13: a failure that the service stores under the idempotency key', () 
   });
 
   it('is no outage: it opens no circuit breaker, and its connection stays open', async () => {
-    await using gateway = await startScriptedGateway(storing(fail(503)), { maxRetries: 0 });
+    await using gateway = await startGateway({ service: storing(fail(503)), maxRetries: 0 });
     for (let write = 0; write < 30; write += 1) {
       await gateway.send(createWith('k1'));
     }
@@ -271,9 +275,9 @@ describe('R13: a failure that the service stores under the idempotency key', () 
   });
 
   it('is a failure with `replayed` if it is a 400', async () => {
-    await using gateway = await startScriptedGateway(
-      storing({ status: 400, body: { message: ['name is not available'] } }),
-    );
+    await using gateway = await startGateway({
+      service: storing({ status: 400, body: { message: ['name is not available'] } }),
+    });
     const message = 'name is not available';
     const failure = { __typename: 'InvalidInputError', message, replayed: false };
     expect(await gateway.data(createWith('k1'))).toEqual({ createFeed: failure });
@@ -285,7 +289,7 @@ describe('R13: a failure that the service stores under the idempotency key', () 
   });
 
   it('is a failure with `replayed` of an item of a bulk mutation', async () => {
-    await using gateway = await startScriptedGateway(storing(fail(503)), { maxRetries: 0 });
+    await using gateway = await startGateway({ service: storing(fail(503)), maxRetries: 0 });
     const document = `mutation { createSubscribers(input: { subscribers: [{ subscriberId: "u", idempotencyKey: "k1" }] }) {
       results { __typename ... on MutationError { replayed } ... on UpstreamFailure { retryable outcome status } } } }`;
     const item = { __typename: 'UpstreamFailure', retryable: false, outcome: 'UNKNOWN', status: 503 };
@@ -297,7 +301,7 @@ describe('R13: a failure that the service stores under the idempotency key', () 
     ['a 429', { status: 429, headers: { 'retry-after': '1' }, body: {} }, 'RATE_LIMITED'],
     ['a success that cannot be read', { status: 201, body: '{' }, 'UPSTREAM_BAD_RESPONSE'],
   ])('is not repeated if it is %s', async (_, first, code) => {
-    await using gateway = await startScriptedGateway(storing(first), { maxRetries: 0 });
+    await using gateway = await startGateway({ service: storing(first), maxRetries: 0 });
     await gateway.send(createWith('k1'));
     const { body, headers } = await gateway.send(createWith('k1'));
     expect(body.errors).toMatchObject([{ extensions: { code, retryable: false, replayed: true } }]);
@@ -310,24 +314,25 @@ describe('R13: a failure that the service stores under the idempotency key', () 
       ...fail(429),
       headers: { 'Idempotency-Replay': 'true', 'Retry-After': '30', 'RateLimit-Remaining': '0' },
     };
-    await using gateway = await startScriptedGateway((request) =>
-      request.method === 'POST' ? replay : succeed(request),
-    );
+    await using gateway = await startGateway({
+      service: (request) => (request.method === 'POST' ? replay : succeed(request)),
+    });
     expect(await gateway.run(createWith('k1'))).toEqual(['RATE_LIMITED']);
     expect(await gateway.run(READ)).toEqual(NAME);
   });
 
   it('is recognized only if a key was sent', async () => {
-    await using gateway: ScriptedGateway = await startScriptedGateway((request) =>
-      gateway.service.requests.length > 1
-        ? succeed(request)
-        : { ...fail(503), headers: { 'Idempotency-Replay': 'true' } },
-    );
+    await using gateway: GatewayWithService = await startGateway({
+      service: (request) =>
+        gateway.service.requests.length > 1
+          ? succeed(request)
+          : { ...fail(503), headers: { 'Idempotency-Replay': 'true' } },
+    });
     expect(await gateway.run(READ)).toEqual(NAME);
   });
 
   it('is explained to AI agents, which are told to read the record and to use a new key', async () => {
-    await using gateway = await startScriptedGateway(storing(fail(503)), { maxRetries: 0, mcp: MCP });
+    await using gateway = await startGateway({ service: storing(fail(503)), maxRetries: 0, mcp: MCP });
     await using agent = await connectAgent(gateway, 'ApiKey a');
     const input = { name: 'News', idempotencyKey: 'k1' };
     await agent.call('AddFeed', { input });
@@ -338,7 +343,7 @@ describe('R13: a failure that the service stores under the idempotency key', () 
   });
 
   it('is returned by notigraph/client, which does not repeat it with the same key', async () => {
-    await using gateway = await startScriptedGateway(storing(fail(503)), { maxRetries: 0 });
+    await using gateway = await startGateway({ service: storing(fail(503)), maxRetries: 0 });
     await gateway.send(createWith('mine'), {}, { authorization: 'ApiKey a' });
     const client = createClient({ url: gateway.url, authorization: 'ApiKey a' });
     const result = await client.request(createWith('mine'), {}, { headers: { 'idempotency-key': 'other' } });
@@ -475,7 +480,7 @@ describe('R14: a rate limit of one category', () => {
   const REJECTED = { status: 429, headers: { 'retry-after': '30' }, body: {} };
 
   it('stops no calls of another one, and those of its own', async () => {
-    await using gateway = await startScriptedGateway(limited({ configuration: REJECTED }), { modules: [events] });
+    await using gateway = await startGateway({ service: limited({ configuration: REJECTED }), modules: [events] });
     expect(await gateway.run(GROUPS)).toEqual(['RATE_LIMITED']);
     expect(await gateway.run(TRIGGER)).toEqual(TRIGGERED);
     expect(await gateway.run(CREATE)).toEqual({ createFeed: { __typename: 'CreateFeedSuccess' } });
@@ -491,7 +496,7 @@ describe('R14: a rate limit of one category', () => {
 
   it('stops the endpoints whose last response named it, with RateLimit-Remaining: 0', async () => {
     const exhausted: Record<string, ServiceResponse> = {};
-    await using gateway = await startScriptedGateway(limited(exhausted), { modules: [events] });
+    await using gateway = await startGateway({ service: limited(exhausted), modules: [events] });
     expect([await gateway.run(READ), await gateway.run(TRIGGER)]).toEqual([NAME, TRIGGERED]);
     exhausted.configuration = { headers: { 'ratelimit-remaining': '0', 'ratelimit-reset': '30' } };
     expect(await gateway.run(GROUPS)).toEqual({ notificationGroups: [{ name: 'Group' }] });
@@ -507,7 +512,7 @@ describe('R14: a rate limit of one category', () => {
     const exhausted: Record<string, ServiceResponse> = {
       configuration: { ...REJECTED, headers: { 'retry-after': '600' } },
     };
-    await using gateway = await startScriptedGateway(limited(exhausted), { modules: [events] });
+    await using gateway = await startGateway({ service: limited(exhausted), modules: [events] });
     expect([await gateway.run(GROUPS), await gateway.run(READ)]).toEqual([['RATE_LIMITED'], ['RATE_LIMITED']]);
     gateway.advance(60);
     delete exhausted.configuration;
@@ -524,7 +529,7 @@ describe('R14: a rate limit of one category', () => {
     const exhausted: Record<string, ServiceResponse> = {
       configuration: { ...REJECTED, headers: { 'retry-after': '600' } },
     };
-    await using gateway = await startScriptedGateway(limited(exhausted), { modules: [events] });
+    await using gateway = await startGateway({ service: limited(exhausted), modules: [events] });
     expect(await gateway.run(CREATE)).toEqual({ createFeed: { __typename: 'CreateFeedSuccess' } });
     expect(await gateway.run(GROUPS)).toEqual(['RATE_LIMITED']);
     exhausted.trigger = { ...REJECTED, headers: { 'retry-after': '600', 'ratelimit-policy': '20;w=1' } };

@@ -6,7 +6,7 @@ import events from '../../src/modules/events.ts';
 import subscriberProfiles from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import { REFUSED_IDS } from '../support/field-contract.ts';
-import { deviationsIn, startScriptedGateway } from '../support/gateway.ts';
+import { deviationsIn, startGateway } from '../support/gateway.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { subscriber, workflow } from '../support/records.ts';
 import { createSandboxClient } from '../support/sandbox-client.ts';
@@ -34,7 +34,7 @@ interface Invalid {
   issues: { path: string[]; message: string }[];
 }
 
-const gateway = ofFile(await startScriptedGateway(() => {}, { modules }));
+const gateway = ofFile(await startGateway({ service: () => {}, modules }));
 
 /** Returns the result of the only field. */
 async function resultOf(document: string, variables: object) {
@@ -628,11 +628,13 @@ describe('an odd value', () => {
   );
 
   it('R30: a null among the workflows of a day is left out, and counted as drift', async () => {
-    await using gateway = await startScriptedGateway(({ path }) => ({
-      body: path.includes('/stats')
-        ? { data: [{ _id: '2026-01-02', count: 2, templates: [null, 'w1'], channels: [] }] }
-        : { data: workflow({ _id: 'w1' }) },
-    }));
+    await using gateway = await startGateway({
+      service: ({ path }) => ({
+        body: path.includes('/stats')
+          ? { data: [{ _id: '2026-01-02', count: 2, templates: [null, 'w1'], channels: [] }] }
+          : { data: workflow({ _id: 'w1' }) },
+      }),
+    });
     expect(await gateway.data('{ notificationStats { count workflowIds workflows(first: 1) { id } } }')).toEqual({
       notificationStats: [{ count: 2, workflowIds: ['w1'], workflows: [{ id: 'w1' }] }],
     });
@@ -658,7 +660,8 @@ it('R15: fields of other records may be empty, whatever their names are', async 
       },
     });
   });
-  await using gateway = await startScriptedGateway(() => ({ status: 201, body: { _id: 'c1' } }), {
+  await using gateway = await startGateway({
+    service: () => ({ status: 201, body: { _id: 'c1' } }),
     modules: [contacts],
   });
   const created = await gateway.data(

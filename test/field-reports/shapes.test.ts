@@ -11,7 +11,7 @@ import { connectAgent } from '../support/agent.ts';
 import { measureCpu } from '../support/cpu-time.ts';
 import { read } from '../support/docs.ts';
 import { sendExplain } from '../support/explain.ts';
-import { startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { subscriber, workflow } from '../support/records.ts';
@@ -28,12 +28,14 @@ const without = (scope: Scope) => SCOPES.filter((each) => each !== scope);
 let sent: { workflow: string; subscriber: string };
 
 const gateway = ofFile(
-  await startScriptedGateway(
-    ({ path }) => ({ body: path.startsWith('/v1/subscribers') ? sent.subscriber : sent.workflow }),
-    { clients: clientsOf(signer), modules: [subscriberProfiles], federation: true },
-  ),
+  await startGateway({
+    service: ({ path }) => ({ body: path.startsWith('/v1/subscribers') ? sent.subscriber : sent.workflow }),
+    clients: clientsOf(signer),
+    modules: [subscriberProfiles],
+    federation: true,
+  }),
 );
-const sandboxed = ofFile(await startSandboxedGateway());
+const sandboxed = ofFile(await startGateway({ service: 'sandbox' }));
 beforeEach(() => script({}));
 
 /** Decides what the service sends beside the members that the contract requires. */
@@ -316,7 +318,8 @@ describe('R19: members without a field', () => {
         }),
       }));
     });
-    await using other = await startScriptedGateway(() => ({ body: sent.subscriber }), {
+    await using other = await startGateway({
+      service: () => ({ body: sent.subscriber }),
       modules: [subscriberProfiles, timezones],
     });
     script({}, { timezone: 'UTC', topics: ['a'] });
@@ -382,7 +385,8 @@ describe('R19: `extra` of browsers', () => {
 
   it('R19: tools for AI agents need it too, and return it', async () => {
     script(RECORD);
-    await using other = await startScriptedGateway(() => ({ body: sent.workflow }), {
+    await using other = await startGateway({
+      service: () => ({ body: sent.workflow }),
       clients: clientsOf(signer),
       mcp: { manifest: { Extra: 'query Extra { workflow(idOrIdentifier: "w1") { extra } }' } },
     });

@@ -12,7 +12,7 @@ import {
 } from '../support/certificates.ts';
 import { loadFrom, problemsOf } from '../support/configuration.ts';
 import { startConnectProxy } from '../support/connect-proxy.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { createTestKey, startTestIssuer, type TestKey } from '../support/issuer.ts';
 import { ofTest } from '../support/lifetime.ts';
@@ -35,7 +35,8 @@ async function start(issuerOptions: Partial<Issuer> = {}, options: Partial<Gatew
   const issuer = await startIssuer();
   const settings: Issuer = { issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, ...issuerOptions };
   const gateway = ofTest(
-    await startScriptedGateway(() => ({ body: { data: [] } }), {
+    await startGateway({
+      service: () => ({ body: { data: [] } }),
       ...options,
       clients: { browser: { issuers: [settings], scopes: ['groups:read'], tenants: { acme: 'key-of-acme' } } },
     }),
@@ -276,7 +277,8 @@ describe('the scheme of a credential', () => {
 
   const startServing = async (options: Partial<GatewayOptions> = {}) =>
     ofTest(
-      await startScriptedGateway(() => ({ body: { data: [] } }), {
+      await startGateway({
+        service: () => ({ body: { data: [] } }),
         clients: clientsOf(signer, {}, { server: { rateLimit: { calls: 3, perSeconds: 3_600 } } }),
         clientTokens: { secrets: ['s'.repeat(32)] },
         ...options,

@@ -8,9 +8,9 @@ import { GraphQLError, parse, print, stripIgnoredCharacters } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { type ScriptedGateway, startScriptedGateway, type TestDeps } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway, type TestDeps } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
-import { healthyService } from '../support/healthy-service.ts';
+
 import { ofFile } from '../support/lifetime.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
@@ -28,11 +28,11 @@ const GRAPHQL_TYPE = 'application/graphql-response+json; charset=utf-8';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 const start = (options: Partial<GatewayOptions> = {}, deps: TestDeps = {}) =>
-  startScriptedGateway(healthyService, options, deps);
+  startGateway({ service: 'healthy', ...options }, deps);
 
 /** Sends a request and returns its response with the parsed body and the calls that it caused. */
 async function send(
-  { url, service }: ScriptedGateway,
+  { url, service }: GatewayWithService,
   { headers = {}, body = { query: GROUPS }, path = '', method = 'POST' }: RequestOptions = {},
 ) {
   service.forget();
@@ -393,11 +393,12 @@ describe('R27: encodings', () => {
     ['a byte order mark', {}, BOM],
   ])('R27: a response of the service with %s is read', async (_, headers, mark) => {
     const respond = (status: number, body: object) => ({ status, headers, body: mark + JSON.stringify(body) });
-    await using gateway = await startScriptedGateway(({ method }) =>
-      method === 'GET'
-        ? respond(200, { data: [{ _id: 'g1', name: 'Group' }] })
-        : respond(409, { message: 'This name is taken.' }),
-    );
+    await using gateway = await startGateway({
+      service: ({ method }) =>
+        method === 'GET'
+          ? respond(200, { data: [{ _id: 'g1', name: 'Group' }] })
+          : respond(409, { message: 'This name is taken.' }),
+    });
     expect((await send(gateway)).body).toEqual({ data: { notificationGroups: [{ name: 'Group' }] } });
     const query = 'mutation { createFeed(input: { name: "f" }) { ... on MutationError { message } } }';
     expect((await send(gateway, { body: { query } })).body).toEqual({

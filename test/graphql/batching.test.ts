@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { alignByKey } from '../../src/graphql/loaders.ts';
-import { type SandboxedGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
 
 const WORKFLOWS = ['welcome-onboarding', 'comment-mention', 'weekly-digest', 'payment-failed', 'order-shipped'];
 const LIFECYCLE = '2c490ff384e74bd82a99effb';
 const BILLING = 'f9a638eb4c157ffb8449de70';
 
-let gateway: SandboxedGateway;
+let gateway: GatewayWithService;
 beforeAll(async () => {
-  gateway = await startSandboxedGateway();
+  gateway = await startGateway({ service: 'sandbox' });
   return () => gateway[Symbol.asyncDispose]();
 });
 beforeEach(() => gateway.forget());
@@ -27,11 +27,13 @@ it('loads a workflow once, even if several fields refer to it', async () => {
 
 it('loads 20 workflows with their groups in 21 upstream requests', async () => {
   const ids = Array.from({ length: 20 }, (_, i) => `w${i}`);
-  await using gateway = await startScriptedGateway(({ path }) => ({
-    body: path.startsWith('/v1/workflows/')
-      ? { data: workflow({ _id: path.slice(14), _notificationGroupId: `g${Number(path.slice(15)) % 7}` }) }
-      : { data: Array.from({ length: 7 }, (_, i) => group({ _id: `g${i}`, name: `Group ${i}` })) },
-  }));
+  await using gateway = await startGateway({
+    service: ({ path }) => ({
+      body: path.startsWith('/v1/workflows/')
+        ? { data: workflow({ _id: path.slice(14), _notificationGroupId: `g${Number(path.slice(15)) % 7}` }) }
+        : { data: Array.from({ length: 7 }, (_, i) => group({ _id: `g${i}`, name: `Group ${i}` })) },
+    }),
+  });
   const { workflows } = await gateway.data<{ workflows: { id: string; notificationGroup: { name: string } }[] }>(
     'query ($ids: [ID!]!) { workflows(idsOrIdentifiers: $ids) { id notificationGroup { name } } }',
     { ids },
@@ -41,9 +43,11 @@ it('loads 20 workflows with their groups in 21 upstream requests', async () => {
 });
 
 it('loads at most 8 workflows concurrently', async () => {
-  await using gateway = await startScriptedGateway(({ path }) => ({
-    body: { data: workflow({ _id: path.slice(14) }) },
-  }));
+  await using gateway = await startGateway({
+    service: ({ path }) => ({
+      body: { data: workflow({ _id: path.slice(14) }) },
+    }),
+  });
   const { service } = gateway;
   const ids = Array.from({ length: 30 }, (_, i) => `w${i}`);
   const held = ids.map((id) => service.hold(`GET /v1/workflows/${id}`));
@@ -101,9 +105,11 @@ it('loads the groups of workflows and of the root field with one list request', 
 
 it('uses an embedded group without another request', async () => {
   const { _id, ...anonymous } = group({ name: 'Embedded' });
-  await using gateway = await startScriptedGateway(() => ({
-    body: { data: workflow({ _notificationGroupId: 'g1', notificationGroup: anonymous }) },
-  }));
+  await using gateway = await startGateway({
+    service: () => ({
+      body: { data: workflow({ _notificationGroupId: 'g1', notificationGroup: anonymous }) },
+    }),
+  });
   const data = await gateway.data('{ workflow(idOrIdentifier: "w1") { notificationGroup { id name } } }');
   expect(data).toEqual({ workflow: { notificationGroup: { id: 'g1', name: 'Embedded' } } });
   expect(gateway.service.requests).toHaveLength(1);
@@ -112,7 +118,7 @@ it('uses an embedded group without another request', async () => {
 it('waits for nothing if all groups are in the list, and another one there has no id', async () => {
   const { _id, ...withoutId } = group({ _id: 'c' });
   const list = [group({ _id: 'a', name: 'A' }), group({ _id: 'b', name: 'B' }), withoutId];
-  await using gateway = await startScriptedGateway(() => ({ body: { data: list } }));
+  await using gateway = await startGateway({ service: () => ({ body: { data: list } }) });
   expect(
     await gateway.data('{ a: notificationGroup(id: "a") { name } b: notificationGroup(id: "b") { name } }'),
   ).toEqual({
@@ -123,29 +129,33 @@ it('waits for nothing if all groups are in the list, and another one there has n
 });
 
 it('loads groups by id if the list has no ids', async () => {
-  await using gateway = await startScriptedGateway(({ path }) => {
-    const { _id, ...anonymous } = group();
-    return path === '/v1/notification-groups'
-      ? { body: [anonymous] }
-      : path.endsWith('/g2')
-        ? { status: 404, body: { statusCode: 404 } }
-        : { body: anonymous };
+  await using gateway = await startGateway({
+    service: ({ path }) => {
+      const { _id, ...anonymous } = group();
+      return path === '/v1/notification-groups'
+        ? { body: [anonymous] }
+        : path.endsWith('/g2')
+          ? { status: 404, body: { statusCode: 404 } }
+          : { body: anonymous };
+    },
   });
   const data = await gateway.data('{ a: notificationGroup(id: "g1") { id } b: notificationGroup(id: "g2") { id } }');
   expect(data).toEqual({ a: { id: 'g1' }, b: null });
 });
 
 it('finds groups in the list if the service sends integers as ids', async () => {
-  await using gateway = await startScriptedGateway(({ path }) => ({
-    body: path.startsWith('/v1/workflows/')
-      ? { data: { ...workflow(), _notificationGroupId: 1 } }
-      : {
-          data: [
-            { ...group({ name: 'One' }), _id: 1 },
-            { ...group({ name: 'Two' }), _id: 2 },
-          ],
-        },
-  }));
+  await using gateway = await startGateway({
+    service: ({ path }) => ({
+      body: path.startsWith('/v1/workflows/')
+        ? { data: { ...workflow(), _notificationGroupId: 1 } }
+        : {
+            data: [
+              { ...group({ name: 'One' }), _id: 1 },
+              { ...group({ name: 'Two' }), _id: 2 },
+            ],
+          },
+    }),
+  });
   const data = await gateway.data(`{
     one: notificationGroup(id: "1") { id name }
     two: notificationGroup(id: "2") { id name }

@@ -1,7 +1,7 @@
 import { type GraphQLSchema, isEnumType, isInputObjectType, isObjectType, lexicographicSortSchema } from 'graphql';
 import { beforeAll, expect, it } from 'vitest';
 import { createSchema } from '../../src/graphql/schema.ts';
-import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 
 /** Returns a copy of the gateway's schema with a deprecated element of each kind. */
@@ -33,12 +33,13 @@ const DELETE =
   'mutation ($input: DeleteMessagesByTransactionInput!) { deleteMessagesByTransaction(input: $input) { __typename } }';
 const CREATE = 'mutation ($input: CreateSubscribersInput!) { createSubscribers(input: $input) { succeeded } }';
 
-let gateway: SandboxedGateway;
+let gateway: GatewayWithService;
 
 beforeAll(async () => {
   const schema = deprecateSome();
-  gateway = await startSandboxedGateway({
-    options: { plugins: [{ onPluginInit: ({ setSchema }) => setSchema(schema) }] },
+  gateway = await startGateway({
+    service: 'sandbox',
+    plugins: [{ onPluginInit: ({ setSchema }) => setSchema(schema) }],
   });
   return () => gateway[Symbol.asyncDispose]();
 });
@@ -97,7 +98,7 @@ it('deprecated elements are in the log line of the operation', async () => {
 });
 
 it('a schema without deprecated elements has no such metric', async () => {
-  await using plain = await startSandboxedGateway();
+  await using plain = await startGateway({ service: 'sandbox' });
   await plain.data('{ notificationGroups { id } }');
   expect(await plain.metrics()).not.toContain('deprecated');
 });

@@ -4,7 +4,7 @@ import { formatDocument } from '@urql/core';
 import { getOperationAST, parse, print } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { createMeasure, MAX_CHARACTERS, MAX_TOKENS } from '../../src/graphql/documents/limits.ts';
-import { startSandboxedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { shippedModules, shippedOperations } from '../support/shipped-documents.ts';
 
@@ -80,7 +80,7 @@ const IN_THE_STYLE_OF: Record<string, [document: string, variables: Record<strin
 };
 
 const of = (maxRootFields: number, maxFields: number, maxDepth: number) =>
-  startSandboxedGateway({ options: { modules: shippedModules, maxRootFields, maxFields, maxDepth } });
+  startGateway({ service: 'sandbox', modules: shippedModules, maxRootFields, maxFields, maxDepth });
 
 /** Half of the limits, except of the depth, which decides about the cost of a document least. Aliases follow from the root fields. */
 const half = ofFile(await of(10, 250, 7));

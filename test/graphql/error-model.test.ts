@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type ScriptedGateway, startGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { findFreePort } from '../support/listen.ts';
 import { feed, group, workflow } from '../support/records.ts';
@@ -27,9 +27,9 @@ const RESULT = `
     ... on InvalidInputError { issues { path message } }
   }`;
 
-let gateway: ScriptedGateway;
+let gateway: GatewayWithService;
 beforeAll(async () => {
-  gateway = await startScriptedGateway(() => {}, {}, { breakerMinimumCalls: Number.POSITIVE_INFINITY });
+  gateway = await startGateway({ service: () => {} }, { breakerMinimumCalls: Number.POSITIVE_INFINITY });
   return () => gateway[Symbol.asyncDispose]();
 });
 
@@ -299,9 +299,9 @@ it('no connection to the service is UPSTREAM_UNAVAILABLE, and a write is NOT_APP
 
 it('a failing field affects neither its siblings nor the HTTP status', async () => {
   const body = { extensions: { http: { status: 503 } }, message: 'x' };
-  await using gateway = await startScriptedGateway(({ path }) =>
-    path.endsWith('/bad') ? { status: 503, body } : { body: { data: workflow() } },
-  );
+  await using gateway = await startGateway({
+    service: ({ path }) => (path.endsWith('/bad') ? { status: 503, body } : { body: { data: workflow() } }),
+  });
   for (const accept of ['application/json', 'application/graphql-response+json', '*/*']) {
     const { status, body, codes } = await gateway.send(
       '{ good: workflow(idOrIdentifier: "w1") { name } bad: workflow(idOrIdentifier: "bad") { name } }',
@@ -318,7 +318,7 @@ it('an internal error is masked and logged once with its error id, and the proce
     throw new Error(`secret detail ${KEY}`);
   };
   const body = [{ _id: '2026-01-01', count: 1, templates: [], channels: [] }];
-  await using gateway = await startScriptedGateway(() => ({ body }), {}, { now: bug });
+  await using gateway = await startGateway({ service: () => ({ body }) }, { now: bug });
   const { status, body: failed } = await gateway.send('{ notificationStats(fillGaps: true) { key } }');
   expect(status).toBe(200);
   expect(failed.errors).toMatchObject([
@@ -335,7 +335,8 @@ it('an internal error is masked and logged once with its error id, and the proce
 
 it('a tenant’s key that the service rejects is FORBIDDEN for a browser, because signing in again would not help', async () => {
   const signer = createSigner();
-  await using gateway = await startScriptedGateway(() => ({ status: 401, body: { message: 'API key not found' } }), {
+  await using gateway = await startGateway({
+    service: () => ({ status: 401, body: { message: 'API key not found' } }),
     clients: clientsOf(signer),
   });
   const authorization = await signer.bearer();

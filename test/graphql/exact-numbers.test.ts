@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { subscriber, workflow } from '../support/records.ts';
 import type { ServiceResponse } from '../support/service.ts';
@@ -12,11 +12,11 @@ const INEXACT = ['-9007199254740993', '9007199254740992', '123456789012345678901
 
 const EXACT = ['0', '42', '9007199254740991', '-9007199254740991'];
 
-let gateway: ScriptedGateway;
+let gateway: GatewayWithService;
 let answer: ServiceResponse;
 
 beforeAll(async () => {
-  gateway = await startScriptedGateway(() => answer);
+  gateway = await startGateway({ service: () => answer });
   return () => gateway[Symbol.asyncDispose]();
 });
 

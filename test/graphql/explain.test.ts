@@ -3,10 +3,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { GatewayContext } from '../../src/graphql/context.ts';
 import { getWorkflow, listNotificationGroups } from '../../src/upstream/endpoints.ts';
 import { type ExplainResponse, type Explanation, linesOf, sendExplain } from '../support/explain.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { type StartedGateway, startGateway } from '../support/gateway.ts';
 import { type GeneratedBehavior, generatedService } from '../support/generated-service.ts';
 import { guards } from '../support/guards.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { type ScriptedService, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/auth/identity.ts', 'createClientRules.anonymous.hidesCalls');
@@ -26,8 +26,8 @@ const DISTINCT_GROUPS: GeneratedBehavior = {
 const TRUSTED = 'query Groups { notificationGroups { name } }';
 
 const signer = createSigner();
-let upstream: TestService;
-let gateway: TestGateway;
+let upstream: ScriptedService;
+let gateway: StartedGateway;
 let now = 0;
 
 beforeAll(async () => {

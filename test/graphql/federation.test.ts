@@ -8,7 +8,7 @@ import { defineModule } from '../../src/modules/index.ts';
 import { SCOPES, type Scope } from '../../src/settings/scopes.ts';
 import { blocks, read, runCurl } from '../support/docs.ts';
 import { sendExplain } from '../support/explain.ts';
-import { type ScriptedGateway, startGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { group, workflow } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
@@ -43,7 +43,7 @@ const workflowOf = (number: string) =>
   });
 
 const signer = createSigner();
-let gateway: ScriptedGateway;
+let gateway: GatewayWithService;
 beforeAll(async () => {
   const script: Script = ({ path }) => {
     const [, , noun, key] = path.split('/');
@@ -57,7 +57,7 @@ beforeAll(async () => {
     return { body: { data: noun === 'workflows' ? workflowOf(number) : groupOf(number) } };
   };
   const federation = { routerSecret: ROUTER_SECRET };
-  gateway = await startScriptedGateway(script, { clients: clientsOf(signer), federation, introspection: false });
+  gateway = await startGateway({ service: script, clients: clientsOf(signer), federation, introspection: false });
   return () => gateway[Symbol.asyncDispose]();
 });
 beforeEach(() => gateway.service.forget());
@@ -237,7 +237,8 @@ describe('_entities', () => {
   });
 
   it('finds a workflow by its id if the service sends integers as ids', async () => {
-    await using subgraph = await startScriptedGateway(() => ({ body: { data: { ...workflow(), _id: 7 } } }), {
+    await using subgraph = await startGateway({
+      service: () => ({ body: { data: { ...workflow(), _id: 7 } } }),
       federation: true,
     });
     const { body } = await subgraph.send(

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { read } from '../support/docs.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 
 const schema = createSchema();
 
@@ -94,7 +94,7 @@ it('every field of a workflow is reachable', async () => {
   const blocks = { template: { content: [{ type: 'text' }], _feedId: null, _layoutId: null }, _parentId: null };
   const { _id: _notificationGroupId } = Object(notificationGroup);
   const record = { ...others, notificationGroup, _notificationGroupId, triggers, steps: [steps, blocks].flat() };
-  await using gateway = await startScriptedGateway(() => ({ body: { data: record } }));
+  await using gateway = await startGateway({ service: () => ({ body: { data: record } }) });
   const { workflow } = await gateway.data(`{ workflow(idOrIdentifier: "w1") ${allFieldsOf('Workflow')} }`);
   const { identifier } = Object(triggers)[0];
   expect(normalize(workflow)).toEqual(normalize({ ...record, identifier }));
@@ -103,7 +103,7 @@ it('every field of a workflow is reachable', async () => {
 
 it('every field of a subscriber is reachable', async () => {
   const record = sample('Subscriber');
-  await using gateway = await startScriptedGateway(() => ({ status: 201, body: { data: record } }));
+  await using gateway = await startGateway({ service: () => ({ status: 201, body: { data: record } }) });
   const { channels, data } = record;
   const input = { subscriberId: 'u1', channels, data, avatar: 'http://example.com/a.png' };
   const { createSubscriber } = await gateway.data<{ createSubscriber: { subscriber: unknown } }>(
@@ -119,20 +119,22 @@ it('every field of groups, feeds, deletions and statistics is reachable', async 
   const { _id, id, ...withoutId } = sample('NotificationGroup');
   const groups = [sample('NotificationGroup'), withoutId];
   const feed = sample('Feed');
-  await using gateway = await startScriptedGateway(({ method, path }) => {
-    if (path.startsWith('/v1/notifications')) {
-      return {
-        body: [
-          { _id: '2026-01-02', count: 3, templates: ['w1'], channels: ['in_app', 'email', 'sms', 'chat', 'push'] },
-        ],
-      };
-    }
-    if (path.startsWith('/v1/feeds')) {
-      return { status: 201, body: { data: feed } };
-    }
-    return method === 'DELETE'
-      ? { body: { data: { acknowledged: true, status: 'deleted' } } }
-      : { body: { data: groups } };
+  await using gateway = await startGateway({
+    service: ({ method, path }) => {
+      if (path.startsWith('/v1/notifications')) {
+        return {
+          body: [
+            { _id: '2026-01-02', count: 3, templates: ['w1'], channels: ['in_app', 'email', 'sms', 'chat', 'push'] },
+          ],
+        };
+      }
+      if (path.startsWith('/v1/feeds')) {
+        return { status: 201, body: { data: feed } };
+      }
+      return method === 'DELETE'
+        ? { body: { data: { acknowledged: true, status: 'deleted' } } }
+        : { body: { data: groups } };
+    },
   });
   const { notificationGroups, notificationStats } = await gateway.data(
     `{ notificationGroups ${allFieldsOf('NotificationGroup')} notificationStats ${allFieldsOf('StatsEntry')} }`,

@@ -1,6 +1,6 @@
 import type { JWTPayload } from 'jose';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
-import { type SandboxedGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { operations } from '../support/operations.ts';
 import { group } from '../support/records.ts';
@@ -13,9 +13,9 @@ const { CreateFeed, CreateNotificationGroup, CreateSubscribers } = operations;
 const keysOf = (exchanges: readonly { headers: Record<string, unknown> }[]) =>
   exchanges.map(({ headers }) => headers['idempotency-key']);
 
-let gateway: SandboxedGateway;
+let gateway: GatewayWithService;
 beforeAll(async () => {
-  gateway = await startSandboxedGateway();
+  gateway = await startGateway({ service: 'sandbox' });
   return () => gateway[Symbol.asyncDispose]();
 });
 beforeEach(() => gateway.forget());
@@ -91,11 +91,13 @@ it('a reused key with another input is a conflict with an explanation', async ()
 });
 
 it('a key whose first request is still in flight is a conflict with an explanation', async () => {
-  await using gateway = await startScriptedGateway(() => ({
-    status: 409,
-    headers: { 'retry-after': '1' },
-    body: { message: 'The first one still runs.' },
-  }));
+  await using gateway = await startGateway({
+    service: () => ({
+      status: 409,
+      headers: { 'retry-after': '1' },
+      body: { message: 'The first one still runs.' },
+    }),
+  });
   const rename = (idempotencyKey?: string) =>
     gateway.data<{ updateNotificationGroup: unknown }>(
       'mutation ($input: UpdateNotificationGroupInput!) { updateNotificationGroup(input: $input) { ... on ConflictError { reason } } }',
@@ -119,7 +121,7 @@ it.each([
 });
 
 it('the same key with another API key is another change: services store keys for all environments together', async () => {
-  await using gateway = await startScriptedGateway(() => ({ status: 201, body: { data: group({ name: 'A' }) } }));
+  await using gateway = await startGateway({ service: () => ({ status: 201, body: { data: group({ name: 'A' }) } }) });
   const create = async (key: string) => {
     const input = { name: 'A', idempotencyKey: 'order-17' };
     const subscribers = [{ subscriberId: 'a', idempotencyKey: 'order-17' }];
@@ -135,7 +137,8 @@ it('the same key with another API key is another change: services store keys for
 
 it('people of one tenant who send the same key do not get each other’s response', async () => {
   const signer = createSigner();
-  await using gateway = await startScriptedGateway(() => ({ status: 201, body: { data: group({ name: 'A' }) } }), {
+  await using gateway = await startGateway({
+    service: () => ({ status: 201, body: { data: group({ name: 'A' }) } }),
     clients: clientsOf(signer),
   });
   const create = async (claims: JWTPayload) =>

@@ -1,18 +1,20 @@
 import fc from 'fast-check';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { REFUSED_IDS } from '../support/field-contract.ts';
-import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { group, workflow } from '../support/records.ts';
 
 guards('src/graphql/sent-values.ts', 'loadBySentId');
 guards('src/upstream/transport/path.ts', 'findIdProblem');
 
-let gateway: ScriptedGateway;
+let gateway: GatewayWithService;
 beforeAll(async () => {
-  gateway = await startScriptedGateway(({ path }) => ({
-    body: { data: path.includes('/workflows/') ? workflow() : group() },
-  }));
+  gateway = await startGateway({
+    service: ({ path }) => ({
+      body: { data: path.includes('/workflows/') ? workflow() : group() },
+    }),
+  });
   return () => gateway[Symbol.asyncDispose]();
 });
 beforeEach(() => gateway.service.forget());
@@ -50,11 +52,13 @@ it('an invalid id is rejected even if one list request would serve all ids', asy
 it.each(REFUSED.filter((_, i) => i % 4 === 0))(
   '%s that the service sent is its mistake, and fails only the record with that id',
   async (_, id) => {
-    await using other = await startScriptedGateway(({ path }) => ({
-      body: path.includes('/stats')
-        ? [{ _id: '2026-01-02', count: 1, templates: [id, 'w1'], channels: [] }]
-        : { data: workflow({ _notificationGroupId: id }) },
-    }));
+    await using other = await startGateway({
+      service: ({ path }) => ({
+        body: path.includes('/stats')
+          ? [{ _id: '2026-01-02', count: 1, templates: [id, 'w1'], channels: [] }]
+          : { data: workflow({ _notificationGroupId: id }) },
+      }),
+    });
     const { body } = await other.send('{ notificationStats { workflows { name notificationGroup { id } } } }');
     expect(body.data).toEqual({
       notificationStats: [{ workflows: [null, { name: 'Workflow', notificationGroup: null }] }],

@@ -1,20 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { containsLargeObject } from '../../src/upstream/transport/body.ts';
-import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { workflow } from '../support/records.ts';
 
 guards('src/graphql/scalars.ts', 'addNodes');
 guards('src/upstream/transport/body.ts', 'readJson');
 
-let gateway: ScriptedGateway;
+let gateway: GatewayWithService;
 let data = '';
 
 beforeAll(async () => {
-  gateway = await startScriptedGateway(() => ({
-    body: JSON.stringify({ data: workflow() }).replace('"tags"', () => `"data":${data},"tags"`),
-  }));
+  gateway = await startGateway({
+    service: () => ({
+      body: JSON.stringify({ data: workflow() }).replace('"tags"', () => `"data":${data},"tags"`),
+    }),
+  });
   return () => gateway[Symbol.asyncDispose]();
 });
 

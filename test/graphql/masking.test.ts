@@ -9,7 +9,7 @@ import workflowPages from '../../src/modules/workflows.ts';
 import { connectAgent } from '../support/agent.ts';
 import { measureCpu } from '../support/cpu-time.ts';
 import { sendExplain } from '../support/explain.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { subscriber, workflow } from '../support/records.ts';
@@ -69,8 +69,8 @@ const WORKFLOW = {
 const SUBSCRIBER = { ...subscriber(), ...HOSTILE, channels: [HOSTILE], data: WORKFLOW.data };
 
 const gateway = ofFile(
-  await startScriptedGateway(
-    ({ path }) => {
+  await startGateway({
+    service: ({ path }) => {
       const record = path.includes('/subscribers') ? SUBSCRIBER : WORKFLOW;
       const isPage = /^\/v1\/(?:subscribers|workflows)\?/.test(path);
       const stats = { _id: '2026-01-02', count: 1, templates: ['w1'], channels: [] };
@@ -82,14 +82,12 @@ const gateway = ofFile(
             : { data: record },
       };
     },
-    {
-      clients: clientsOf(signer),
-      modules,
-      federation: true,
-      cache: true,
-      mcp: { manifest: { Read: 'query Read { workflow(idOrIdentifier: "w1") { extra steps { replyCallback } } }' } },
-    },
-  ),
+    clients: clientsOf(signer),
+    modules,
+    federation: true,
+    cache: true,
+    mcp: { manifest: { Read: 'query Read { workflow(idOrIdentifier: "w1") { extra steps { replyCallback } } }' } },
+  }),
 );
 
 const fieldsOf = (type: unknown) => (isObjectType(type) ? Object.values(type.getFields()) : []);
@@ -190,12 +188,10 @@ describe('JSON of records', () => {
 describe('browsers', () => {
   /** Reads a reply callback of the service. */
   async function read(replyCallback: Record<string, unknown>, authorization = BROWSER): Promise<unknown> {
-    await using other = await startScriptedGateway(
-      () => ({ body: { data: workflow({ steps: [{ replyCallback }] }) } }),
-      {
-        clients: clientsOf(signer),
-      },
-    );
+    await using other = await startGateway({
+      service: () => ({ body: { data: workflow({ steps: [{ replyCallback }] }) } }),
+      clients: clientsOf(signer),
+    });
     const document = '{ workflow(idOrIdentifier: "w1") { steps { replyCallback } } }';
     const data = await other.data<{ workflow: { steps: { replyCallback: unknown }[] } }>(
       document,
@@ -327,10 +323,10 @@ it('in `extra`, the fields of a record name the values of pairs, and a provider 
     { field: `The keys of ${'a'.repeat(64)}`, value: ['shown'] },
   ];
   const record = { ...workflow(), steps: [{ filters: [{ children }] }] };
-  await using other = await startScriptedGateway(
-    () => ({ body: { data: { ...record, provider: 'acme', timezone: 'UTC' } } }),
-    { clients: clientsOf(signer) },
-  );
+  await using other = await startGateway({
+    service: () => ({ body: { data: { ...record, provider: 'acme', timezone: 'UTC' } } }),
+    clients: clientsOf(signer),
+  });
   const document = '{ workflow(idOrIdentifier: "w1") { extra steps { filters { children { extra } } } } }';
   expect(await other.data(document, {}, { authorization: BROWSER })).toEqual({
     workflow: {
@@ -347,12 +343,10 @@ it.each<[string, string]>([
   ['slashes', `${'/'.repeat(4_000_000)}@`],
   ['one segment with a hook', `/${'a'.repeat(4_000_000)}hook`],
 ])('4 MB of %s take little time', async (_, text) => {
-  await using other = await startScriptedGateway(
-    () => ({ body: { data: workflow({ steps: [{ replyCallback: { text } }] }) } }),
-    {
-      clients: clientsOf(signer),
-    },
-  );
+  await using other = await startGateway({
+    service: () => ({ body: { data: workflow({ steps: [{ replyCallback: { text } }] }) } }),
+    clients: clientsOf(signer),
+  });
   const cost = async (authorization: string) => {
     const document = '{ workflow(idOrIdentifier: "w1") { steps { replyCallback } } }';
     return (await measureCpu(() => other.send(document, {}, { authorization }))).cpuMs;

@@ -3,12 +3,12 @@ import { beforeAll, expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { isRecord } from '../../src/lib/is-record.ts';
-import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { shippedModules } from '../support/shipped-documents.ts';
 
-let gateway: SandboxedGateway;
+let gateway: GatewayWithService;
 beforeAll(async () => {
-  gateway = await startSandboxedGateway();
+  gateway = await startGateway({ service: 'sandbox' });
   return () => gateway[Symbol.asyncDispose]();
 });
 

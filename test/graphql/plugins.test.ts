@@ -3,15 +3,14 @@ import { type Plugin, useExtendContext } from 'graphql-yoga';
 import { describe, expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
-import { healthyService } from '../support/healthy-service.ts';
 
 guards('src/http/engine.ts', 'checkPlugin');
 
 type HostPlugin = Plugin<GatewayContext>;
 
-const start = (...plugins: NonNullable<GatewayOptions['plugins']>) => startScriptedGateway(healthyService, { plugins });
+const start = (...plugins: NonNullable<GatewayOptions['plugins']>) => startGateway({ service: 'healthy', plugins });
 
 const GROUPS = '{ notificationGroups { name } }';
 const CREATE = 'mutation { createFeed(input: { name: "By a plugin" }) { __typename } }';

@@ -1,15 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { measureCpu } from '../support/cpu-time.ts';
-import { type ScriptedGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 
 const NOW = () => new Date('2026-03-10T23:30:00Z');
 
 const entry = (_id: string, count = 1) => ({ _id, count, templates: ['w1'], channels: ['email'] });
 
-let gateway: ScriptedGateway;
+let gateway: GatewayWithService;
 let sent: unknown;
 beforeAll(async () => {
-  gateway = await startScriptedGateway(() => ({ body: sent }), {}, { now: NOW });
+  gateway = await startGateway({ service: () => ({ body: sent }) }, { now: NOW });
   return () => gateway[Symbol.asyncDispose]();
 });
 
@@ -44,7 +44,7 @@ it.each([
 );
 
 it('returns as many days of the sandbox as were asked for, of which each is complete', async () => {
-  await using sandboxed = await startSandboxedGateway({ now: NOW });
+  await using sandboxed = await startGateway({ service: 'sandbox' }, { now: NOW });
   const week = Array.from({ length: 7 }, (_, i) => `2026-03-${String(i + 4).padStart(2, '0')}`);
   const read = async (args: string) =>
     (await sandboxed.data<{ notificationStats: object[] }>(`{ notificationStats${args} { date count } }`))
@@ -133,7 +133,7 @@ it('rejects other days before any upstream call, whichever were valid before', a
 });
 
 it('resolves the first workflows of a day, with null for a deleted one', async () => {
-  await using sandboxed = await startSandboxedGateway();
+  await using sandboxed = await startGateway({ service: 'sandbox' });
   const { notificationStats } = await sandboxed.data<{
     notificationStats: { workflowIds: string[]; two: unknown[]; workflows: ({ id: string } | null)[] }[];
   }>('{ notificationStats(days: 90) { workflowIds two: workflows(first: 2) { id } workflows { id } } }');

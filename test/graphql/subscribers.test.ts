@@ -1,12 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CreateSubscriberDocument, createClient } from '../../packages/client/src/index.ts';
 import subscriberProfiles from '../../src/modules/subscribers.ts';
-import {
-  type SandboxedGateway,
-  type ScriptedGateway,
-  startSandboxedGateway,
-  startScriptedGateway,
-} from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { operations } from '../support/operations.ts';
 import { feed, subscriber } from '../support/records.ts';
@@ -17,9 +12,9 @@ const { CreateSubscriber, CreateSubscribers } = operations;
 
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => ({ subscriberId: `user-${i}` }));
 
-let gateway: SandboxedGateway;
+let gateway: GatewayWithService;
 beforeAll(async () => {
-  gateway = await startSandboxedGateway();
+  gateway = await startGateway({ service: 'sandbox' });
   return () => gateway[Symbol.asyncDispose]();
 });
 beforeEach(() => gateway.forget());
@@ -38,20 +33,22 @@ it('createSubscriber with an existing subscriberId updates the record and replac
 });
 
 it('createSubscribers returns one result per input in order, and a failure does not affect the others', async () => {
-  await using gateway = await startScriptedGateway(({ body }) => {
-    const fields = JSON.parse(body);
-    switch (fields.subscriberId) {
-      case 'user-1':
-        return { status: 422, body: { message: ['subscriberId is taboo'] } };
-      case 'user-2':
-        return { status: 503, body: {}, headers: { 'retry-after': '3' } };
-      case 'user-3':
-        return { status: 409, body: { message: 'Busy.' } };
-      case 'user-4':
-        return { status: 429, body: {}, headers: { 'retry-after': '9' } };
-      default:
-        return { status: 201, body: { data: subscriber(fields) } };
-    }
+  await using gateway = await startGateway({
+    service: ({ body }) => {
+      const fields = JSON.parse(body);
+      switch (fields.subscriberId) {
+        case 'user-1':
+          return { status: 422, body: { message: ['subscriberId is taboo'] } };
+        case 'user-2':
+          return { status: 503, body: {}, headers: { 'retry-after': '3' } };
+        case 'user-3':
+          return { status: 409, body: { message: 'Busy.' } };
+        case 'user-4':
+          return { status: 429, body: {}, headers: { 'retry-after': '9' } };
+        default:
+          return { status: 201, body: { data: subscriber(fields) } };
+      }
+    },
   });
   const { createSubscribers } = await gateway.data<{ createSubscribers: { results: unknown[] } }>(
     `mutation ($input: CreateSubscribersInput!) { createSubscribers(input: $input) { succeeded failed results {
@@ -94,10 +91,12 @@ it('createSubscribers returns one result per input in order, and a failure does 
 });
 
 it('createSubscribers sends only the first of several items with the same subscriberId', async () => {
-  await using gateway = await startScriptedGateway(({ body }) => ({
-    status: 201,
-    body: { data: subscriber(JSON.parse(body)) },
-  }));
+  await using gateway = await startGateway({
+    service: ({ body }) => ({
+      status: 201,
+      body: { data: subscriber(JSON.parse(body)) },
+    }),
+  });
   const subscribers = [
     { subscriberId: 'a', email: 'first@example.com' },
     { subscriberId: 'b' },
@@ -143,9 +142,10 @@ it('createSubscribers sends only the first of several items with the same subscr
 });
 
 it('createSubscribers sends 10 requests concurrently', async () => {
-  await using gateway = await startScriptedGateway(({ method, body }) =>
-    method === 'GET' ? { body: [] } : { status: 201, body: { data: subscriber(JSON.parse(body)) } },
-  );
+  await using gateway = await startGateway({
+    service: ({ method, body }) =>
+      method === 'GET' ? { body: [] } : { status: 201, body: { data: subscriber(JSON.parse(body)) } },
+  });
   const { service } = gateway;
   const held = service.hold('POST /v1/subscribers', 100);
   const answer = gateway.data(CreateSubscribers, { input: { subscribers: numbered(100) } });
@@ -157,7 +157,7 @@ it('createSubscribers sends 10 requests concurrently', async () => {
 });
 
 it('createSubscribers that times out reports which inputs have an unknown outcome and which were not sent', async () => {
-  await using gateway = await startScriptedGateway(() => {}, { operationTimeoutMs: 1_000 }); // Time to send ten of them.
+  await using gateway = await startGateway({ service: () => {}, operationTimeoutMs: 1_000 }); // Time to send ten of them.
   const { createSubscribers } = await gateway.data<{
     createSubscribers: { failed: number; results: { outcome: string }[] };
   }>(
@@ -211,12 +211,14 @@ const FIELDS = ['subscriberId', 'email', 'firstName', 'lastName', 'phone', 'avat
 const SINGLE_LINE = 'must be a single line without control characters.';
 
 describe('input that cannot be sent', () => {
-  let gateway: ScriptedGateway;
+  let gateway: GatewayWithService;
   beforeAll(async () => {
-    gateway = await startScriptedGateway(({ path, body }) => ({
-      status: 201,
-      body: { data: path.endsWith('/subscribers') ? subscriber(JSON.parse(body)) : feed() },
-    }));
+    gateway = await startGateway({
+      service: ({ path, body }) => ({
+        status: 201,
+        body: { data: path.endsWith('/subscribers') ? subscriber(JSON.parse(body)) : feed() },
+      }),
+    });
     return () => gateway[Symbol.asyncDispose]();
   });
   beforeEach(() => gateway.service.forget());
@@ -328,15 +330,15 @@ describe('what null or an empty list was to clear', () => {
 
   /** Starts a gateway of a service from before 31 October 2025, which skips null for all fields but the email. */
   const startOld = () =>
-    startScriptedGateway(
-      ({ method, body }) => {
+    startGateway({
+      service: ({ method, body }) => {
         const { subscriberId = 'user-1', ...fields } = JSON.parse(body);
         const kept = Object.entries(fields).filter(([name, value]) => value !== null || name === 'email');
         const record = subscriber({ ...STORED, ...Object.fromEntries(kept), subscriberId, channels: STORED.channels });
         return { status: method === 'POST' ? 201 : 200, body: { data: record } };
       },
-      { modules: [subscriberProfiles] },
-    );
+      modules: [subscriberProfiles],
+    });
 
   it('is named with its path in the input, if the service kept it, in all mutations', async () => {
     await using gateway = await startOld();
@@ -386,10 +388,12 @@ describe('what null or an empty list was to clear', () => {
 
   it('is cleared if the response has no value, and other differences are not listed', async () => {
     for (const cleared of [{}, { phone: null, data: null }, { phone: '', data: {} }]) {
-      await using gateway = await startScriptedGateway(() => ({
-        status: 201,
-        body: { data: { ...subscriber(), email: 'ada@example.com', channels: [], ...cleared } },
-      }));
+      await using gateway = await startGateway({
+        service: () => ({
+          status: 201,
+          body: { data: { ...subscriber(), email: 'ada@example.com', channels: [], ...cleared } },
+        }),
+      });
       const input = { subscriberId: 'user-1', email: 'Ada@Example.com', phone: null, data: null, channels: [] };
       const created = await gateway.data(CreateSubscriber, { input });
       expect(created).toMatchObject({ createSubscriber: { uncleared: [] } });

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
 import { type Manifest, ManifestError, sha256Of } from '../../src/graphql/documents/manifest.ts';
 import type { TrustedDocumentsMode } from '../../src/settings/clients.ts';
-import { type ScriptedGateway, startGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { dataOf, errorOf } from '../support/gateway-pair.ts';
 import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
@@ -38,7 +38,8 @@ interface Modes {
 }
 
 const start = ({ browser, server }: Modes, manifests: readonly (string | Manifest)[] = [MANIFEST]) =>
-  startScriptedGateway(healthyService, {
+  startGateway({
+    service: 'healthy',
     clients: clientsOf(
       signer,
       { ...(browser && { trustedDocuments: browser }) },
@@ -48,8 +49,8 @@ const start = ({ browser, server }: Modes, manifests: readonly (string | Manifes
   });
 
 /** Gateway that enforces the manifest for browsers, and one that accepts all documents. */
-let gateway: ScriptedGateway;
-let open: ScriptedGateway;
+let gateway: GatewayWithService;
+let open: GatewayWithService;
 beforeAll(async () => {
   gateway = await start({ browser: 'enforce' });
   open = await start({ browser: 'off' });
@@ -60,12 +61,12 @@ beforeAll(async () => {
 });
 
 /** Runs a test in the modes off and enforce. */
-const inBothModes = (title: string, test: (gateway: ScriptedGateway) => Promise<void>) =>
+const inBothModes = (title: string, test: (gateway: GatewayWithService) => Promise<void>) =>
   it.each(['off', 'enforce'])(`${title}, in mode %s`, (mode) => test(mode === 'off' ? open : gateway));
 
 /** Sends a request with a browser's token, or with other headers. Returns the upstream calls with the response. */
 async function send(
-  { url, service }: ScriptedGateway,
+  { url, service }: GatewayWithService,
   init: RequestInit,
   headers: Record<string, string> = {},
   search = '',
@@ -79,10 +80,10 @@ async function send(
 
 type Answer = Awaited<ReturnType<typeof send>>;
 
-const ask = (gateway: ScriptedGateway, body: unknown, headers?: Record<string, string>) =>
+const ask = (gateway: GatewayWithService, body: unknown, headers?: Record<string, string>) =>
   send(gateway, { method: 'POST', body: JSON.stringify(body) }, headers);
 
-const askByGet = (gateway: ScriptedGateway, params: Record<string, string>) =>
+const askByGet = (gateway: GatewayWithService, params: Record<string, string>) =>
   send(gateway, { method: 'GET' }, {}, `?${new URLSearchParams(params)}`);
 
 const AS_SERVER = { authorization: 'ApiKey of-a-server' };
@@ -352,7 +353,7 @@ describe('a text that is in no manifest', () => {
 });
 
 describe('a text that is in no manifest is logged in mode log', () => {
-  const noted = ({ log }: ScriptedGateway) =>
+  const noted = ({ log }: GatewayWithService) =>
     log.filter(({ msg }) => /in no manifest/.test(String(msg))).map(({ operation }) => operation);
   const unlisted = (name: string) => `query ${name} { notificationStats { count } }`;
 
@@ -543,7 +544,8 @@ describe('manifests', () => {
       await rename(folder.path('next'), folder.path(name)); // Atomic, as in a deployment.
     };
     await write('app-1.json', JSON.stringify(manifestOf(LISTED)));
-    await using gateway = await startScriptedGateway(healthyService, {
+    await using gateway = await startGateway({
+      service: 'healthy',
       clients: clientsOf(signer, { trustedDocuments: 'enforce' }),
       trustedDocuments: { manifests: [folder.path()] },
       reloadSeconds: 0.1,

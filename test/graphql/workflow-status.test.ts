@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest';
-import { type SandboxedGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { operations } from '../support/operations.ts';
 import { workflow } from '../support/records.ts';
 
@@ -8,9 +8,9 @@ const { UpdateWorkflowStatus } = operations;
 const ID = '1106e4d657eb82ffb25bf536';
 const refusal = { status: 400, body: { statusCode: 400, message: 'The status is the same.' } };
 
-let gateway: SandboxedGateway;
+let gateway: GatewayWithService;
 beforeAll(async () => {
-  gateway = await startSandboxedGateway();
+  gateway = await startGateway({ service: 'sandbox' });
   return () => gateway[Symbol.asyncDispose]();
 });
 beforeEach(() => gateway.forget());
@@ -30,9 +30,9 @@ it('returns changed: false if the service rejects the request because the workfl
 });
 
 it('returns the rejection if the workflow does not have that status', async () => {
-  await using gateway = await startScriptedGateway(({ method }) =>
-    method === 'PUT' ? refusal : { body: { data: workflow({ active: false }) } },
-  );
+  await using gateway = await startGateway({
+    service: ({ method }) => (method === 'PUT' ? refusal : { body: { data: workflow({ active: false }) } }),
+  });
   const { updateWorkflowStatus } = await gateway.data(UpdateWorkflowStatus, {
     input: { workflowId: 'w1', active: true },
   });
@@ -40,7 +40,9 @@ it('returns the rejection if the workflow does not have that status', async () =
 });
 
 it.each([404, 503])('returns the rejection if reading the workflow fails with %i', async (status) => {
-  await using gateway = await startScriptedGateway(({ method }) => (method === 'PUT' ? refusal : { status, body: {} }));
+  await using gateway = await startGateway({
+    service: ({ method }) => (method === 'PUT' ? refusal : { status, body: {} }),
+  });
   const { updateWorkflowStatus } = await gateway.data(UpdateWorkflowStatus, {
     input: { workflowId: 'w1', active: true },
   });

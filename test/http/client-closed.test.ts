@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { HEAD } from '../support/service.ts';
@@ -18,13 +18,13 @@ const PATIENT = {
 };
 
 /** Returns the log lines of the only operation. */
-async function linesOf({ log }: ScriptedGateway) {
+async function linesOf({ log }: GatewayWithService) {
   await expect.poll(() => log.some(({ msg }) => msg === 'operation')).toBe(true);
   return log;
 }
 
 /** Returns the results of the calls in the metrics. */
-async function resultsOf(gateway: ScriptedGateway): Promise<string[]> {
+async function resultsOf(gateway: GatewayWithService): Promise<string[]> {
   const counts = metricValues(await gateway.metrics(), /^notigraph_upstream_requests_total/);
   return Object.keys(counts).map((line) => /result="(\w+)"/.exec(line)?.[1] ?? '');
 }
@@ -36,9 +36,12 @@ it.each([
 ])(
   'a client that disconnects during %s aborts its calls, and is logged and counted as CLIENT_CLOSED without a warning',
   async (_, endpoint, document, type) => {
-    await using gateway = await startScriptedGateway((_request, { send }) => {
-      send(`${HEAD}content-length: 100\r\n\r\n{`); // Only the client ends the call.
-    }, PATIENT);
+    await using gateway = await startGateway({
+      service: (_request, { send }) => {
+        send(`${HEAD}content-length: 100\r\n\r\n{`); // Only the client ends the call.
+      },
+      ...PATIENT,
+    });
     await gateway.disconnectDuring(endpoint, document);
     await gateway.service.allClosed();
     expect(await linesOf(gateway)).toMatchObject([{ level: 30, code: 'CLIENT_CLOSED', httpStatus: 499, type }]);
@@ -53,13 +56,13 @@ it('a client that disconnects while its call waits for a retry is logged as CLIE
     return 100; // 10 s.
   };
   const options = { operationTimeoutMs: 120_000 };
-  await using gateway = await startScriptedGateway(() => ({ status: 503, body: {} }), options, { random });
+  await using gateway = await startGateway({ service: () => ({ status: 503, body: {} }), ...options }, { random });
   await expect(gateway.send(READ, {}, { signal: client.signal })).rejects.toThrow();
   expect(await linesOf(gateway)).toMatchObject([{ level: 30, code: 'CLIENT_CLOSED', httpStatus: 499 }]);
 });
 
 it('an operation that times out is not confused with a client that disconnects', async () => {
-  await using gateway = await startScriptedGateway(() => {}, { ...PATIENT, operationTimeoutMs: 100 });
+  await using gateway = await startGateway({ service: () => {}, ...PATIENT, operationTimeoutMs: 100 });
   const { status, codes } = await gateway.send(READ);
   expect([status, codes]).toEqual([200, ['UPSTREAM_TIMEOUT']]);
   expect(await linesOf(gateway)).toMatchObject([

@@ -4,9 +4,9 @@ import { base64url, decodeJwt, decodeProtectedHeader } from 'jose';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { sha256Of } from '../../src/graphql/documents/manifest.ts';
-import { type ScriptedGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { type GatewayWithService, type StartedGateway, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
-import { healthyService } from '../support/healthy-service.ts';
+
 import { ofFile } from '../support/lifetime.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { type BrowserOptions, clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
@@ -33,11 +33,11 @@ interface SetupOptions {
 }
 
 /** Starts a gateway with a clock that the test moves. */
-async function setUp({ clientTokens, browser, options }: SetupOptions = {}): Promise<ScriptedGateway> {
+async function setUp({ clientTokens, browser, options }: SetupOptions = {}): Promise<GatewayWithService> {
   let time = Date.UTC(2026, 5, 1);
-  const gateway = await startScriptedGateway(
-    healthyService,
+  const gateway = await startGateway(
     {
+      service: 'healthy',
       clients: clientsOf(signer, browser),
       clientTokens: { secrets: [SECRET], ...clientTokens },
       trustedDocuments: { manifests: [MANIFEST] },
@@ -70,7 +70,7 @@ interface TokenResponse {
 
 /** Requests a token, as a server would. */
 async function requestToken(
-  gateway: TestGateway,
+  gateway: StartedGateway,
   body: unknown,
   { authorization = ACME, ...init }: RequestInit & { authorization?: string } = {},
 ): Promise<TokenResponse> {
@@ -90,14 +90,14 @@ async function requestToken(
   return { status: response.status, headers: response.headers, text, body: parsed, token: String(parsed.token), error };
 }
 
-const tokenFor = async (setup: TestGateway, body: unknown, authorization = ACME): Promise<string> => {
+const tokenFor = async (setup: StartedGateway, body: unknown, authorization = ACME): Promise<string> => {
   const { status, token, text } = await requestToken(setup, body, { authorization });
   expect([status, text.includes('errors')]).toEqual([200, false]);
   return token;
 };
 
 /** Sends an operation with the token twice, so that the compiled operation is tested too. */
-async function sendWithToken(gateway: TestGateway, token: string, query = GROUPS) {
+async function sendWithToken(gateway: StartedGateway, token: string, query = GROUPS) {
   const request = { authorization: `Bearer ${token}` };
   const first = await gateway.send(query, {}, request);
   const second = await gateway.send(query, {}, request);
@@ -182,7 +182,7 @@ describe('the client token endpoint', () => {
   });
 
   it('does not exist if no secrets are configured', async () => {
-    await using gateway = await startScriptedGateway(healthyService, { clients: clientsOf(signer) });
+    await using gateway = await startGateway({ service: 'healthy', clients: clientsOf(signer) });
     expect((await requestToken(gateway, { scopes: ['groups:read'] })).status).toBe(404);
   });
 

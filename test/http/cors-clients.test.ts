@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../packages/client/src/index.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { createBrowserFetch } from '../support/browser-fetch.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import {
   dataOf,
   errorOf,
@@ -221,9 +221,9 @@ describe('what the server refuses itself', () => {
 
   /** Starts a gateway whose overload the test sets, and that answers only one host name. */
   async function start() {
-    const gateway = await startScriptedGateway(
-      () => ({ status: 201, body: { data: feed({ name: 'News' }) } }),
+    const gateway = await startGateway(
       {
+        service: () => ({ status: 201, body: { data: feed({ name: 'News' }) } }),
         clients: clientsOf(signer, { corsOrigins: [APP] }, { server: { corsOrigins: [BACKEND] } }),
         maxBodyBytes: 2_000,
       },

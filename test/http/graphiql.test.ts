@@ -3,12 +3,12 @@ import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
-import { startGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { ofFile } from '../support/lifetime.ts';
 
 const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 
-const gateway = ofFile(await startSandboxedGateway({ options: { graphiql: true, endpoint: '/api/graphql' } }));
+const gateway = ofFile(await startGateway({ service: 'sandbox', graphiql: true, endpoint: '/api/graphql' }));
 
 describe('the page of GraphiQL', () => {
   it('has security headers, and so have its files', async () => {
@@ -97,7 +97,7 @@ describe('the page of GraphiQL', () => {
 describe('a gateway that sheds load', () => {
   it('answers requests for the page and its files, but no others', async () => {
     const server = { maxInFlightRequests: 1 };
-    await using busy = await startScriptedGateway(() => ({ body: { data: [] } }), { graphiql: true }, { server });
+    await using busy = await startGateway({ service: () => ({ body: { data: [] } }), graphiql: true }, { server });
     const held = busy.service.hold(undefined, Infinity);
     const response = busy.send('{ notificationGroups { id } }');
     await held.arrived;
@@ -123,7 +123,7 @@ describe('a gateway that sheds load', () => {
 });
 
 it('a gateway without GraphiQL tells browsers how to turn it on, and nothing about itself', async () => {
-  await using closed = await startSandboxedGateway({ options: { endpoint: '/api/graphql' } });
+  await using closed = await startGateway({ service: 'sandbox', endpoint: '/api/graphql' });
   const { status, headers, body } = await request(closed.url, BROWSER);
   expect(status).toBe(404);
   expect(headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' });
@@ -144,7 +144,7 @@ it('a gateway without GraphiQL tells browsers how to turn it on, and nothing abo
 
 describe('beside the endpoint', () => {
   it.each([true, false])('a browser gets a link to it, with GraphiQL: %s', async (graphiql) => {
-    await using served = await startScriptedGateway(() => {}, { graphiql, endpoint: '/api/graphql' });
+    await using served = await startGateway({ service: () => {}, graphiql, endpoint: '/api/graphql' });
     for (const path of ['/', '/?from=mail', '/api/graphql/']) {
       const { status, headers, body } = await request(new URL(path, served.url).href, BROWSER);
       expect([path, status, headers['content-type']]).toEqual([path, 404, 'text/html; charset=utf-8']);

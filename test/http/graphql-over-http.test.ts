@@ -1,9 +1,9 @@
 import { serverAudits } from 'graphql-http';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { startSandboxedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { ofFile } from '../support/lifetime.ts';
 
-const gateway = ofFile(await startSandboxedGateway());
+const gateway = ofFile(await startGateway({ service: 'sandbox' }));
 beforeEach(() => gateway.forget());
 
 describe('GraphQL over HTTP', () => {

@@ -4,7 +4,7 @@ import { text as readText } from 'node:stream/consumers';
 import { getIntrospectionQuery } from 'graphql';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
-import { startSandboxedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { ofFile } from '../support/lifetime.ts';
 
@@ -16,7 +16,7 @@ guards('src/http/engine.ts', 'resolveOperation');
 guards('src/http/head.ts', 'readHead');
 guards('src/http/head.ts', 'requireJson');
 
-const gateway = ofFile(await startSandboxedGateway());
+const gateway = ofFile(await startGateway({ service: 'sandbox' }));
 
 afterEach(async () => {
   expect(await gateway.data('{ __typename }')).toEqual({ __typename: 'Query' }); // The gateway still works after each test.
@@ -304,7 +304,7 @@ describe('the size of the body', () => {
 });
 
 it('introspection can be disabled', async () => {
-  await using closed = await startSandboxedGateway({ options: { introspection: false } });
+  await using closed = await startGateway({ service: 'sandbox', introspection: false });
   const { status } = await closed.send('{ __schema { types { name } } }');
   expect(status).toBe(400);
   expect(await closed.data('{ notificationGroups { __typename } }')).toHaveProperty('notificationGroups');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { defineModule } from '../../src/modules/index.ts';
 import { digestOf, echoKeyDigest } from '../support/concurrent-load.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';
 import { clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
 
@@ -25,7 +25,7 @@ const readsRequest = defineModule('reads-request', ({ builder, declareCalls, req
 );
 
 it('have their own responses if a module reads the request, with one REST call', async () => {
-  await using gateway = await startScriptedGateway(respond, { modules: [readsRequest] });
+  await using gateway = await startGateway({ service: respond, modules: [readsRequest] });
   const held = gateway.service.hold(WORKFLOW, Infinity);
   const query = `{ user ${NAME} }`;
   const anna = gateway.send(query, {}, requestOf('anna'));
@@ -63,7 +63,7 @@ it.each([
   ],
 ])('share REST calls %s', async (_, identified) => {
   const callers = await Promise.all(identified);
-  await using gateway = await startScriptedGateway(echoKeyDigest, { clients: clientsOf(signer) });
+  await using gateway = await startGateway({ service: echoKeyDigest, clients: clientsOf(signer) });
   const send = (document: string) =>
     Promise.all(callers.map(([authorization]) => gateway.send(document, {}, { authorization })));
   await send('{ __typename }'); // Caches the tokens.

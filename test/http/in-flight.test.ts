@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { startGateway, startScriptedGateway, type TestGateway, type TestResponse } from '../support/gateway.ts';
+import { type StartedGateway, startGateway, type TestResponse } from '../support/gateway.ts';
 import { connectRaw, postHead } from '../support/raw-client.ts';
 import { group } from '../support/records.ts';
 import { startService } from '../support/service.ts';
@@ -53,7 +53,7 @@ const OK = [200, undefined, null];
 const CALLER_FULL = [429, 'RATE_LIMITED', '1'];
 const UPSTREAM_FULL = [503, 'OVERLOADED', '1'];
 
-const linesOf = ({ log }: TestGateway) => log.filter(({ msg }) => /in flight/.test(String(msg)));
+const linesOf = ({ log }: StartedGateway) => log.filter(({ msg }) => /in flight/.test(String(msg)));
 
 describe('requests in flight', () => {
   it('of one caller take at most a quarter, although all share one call, and others are served', async () => {
@@ -161,7 +161,7 @@ describe('requests in flight', () => {
   });
 
   it('of a single upstream have no share of it', async () => {
-    await using gateway = await startScriptedGateway(() => {}, { operationTimeoutMs: 400, maxInFlightRequests: 8 });
+    await using gateway = await startGateway({ service: () => {}, operationTimeoutMs: 400, maxInFlightRequests: 8 });
     const keys = ['a', 'a', 'a', 'b', 'b', 'c', 'c', 'd', 'd', 'e'];
     const all = await Promise.all(keys.map((key) => gateway.send(READ, {}, { authorization: `ApiKey ${key}` })));
     expect(all.map(({ status }) => status)).toEqual([200, 200, 429, 200, 200, 200, 200, 200, 200, 503]);

@@ -8,7 +8,7 @@ import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { connectAgent, ERAS, MCP, postToTools, TOOLS } from '../support/agent.ts';
 import { createBrowserFetch } from '../support/browser-fetch.ts';
-import { startGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { ofFile } from '../support/lifetime.ts';
@@ -47,10 +47,10 @@ const PROBLEMS: Readonly<Record<string, ServiceResponse>> = {
 };
 
 const gateway = ofFile(
-  await startScriptedGateway(
-    (request, raw) => PROBLEMS[request.path.split('/').at(-1) ?? ''] ?? healthyService(request, raw),
-    OPTIONS,
-  ),
+  await startGateway({
+    service: (request, raw) => PROBLEMS[request.path.split('/').at(-1) ?? ''] ?? healthyService(request, raw),
+    ...OPTIONS,
+  }),
 );
 beforeEach(() => gateway.service.forget());
 
@@ -238,7 +238,7 @@ describe('access', () => {
 describe('a result', () => {
   it('of every shipped operation matches its output schema, and is the same JSON in both forms', async () => {
     const mutations = shippedOperations.filter(({ query }) => /^mutation/m.test(query)).map(({ name }) => name);
-    await using sandboxed = await startSandboxedGateway({ options: { modules: shippedModules, mcp: { mutations } } });
+    await using sandboxed = await startGateway({ service: 'sandbox', modules: shippedModules, mcp: { mutations } });
     await using agent = await connectAgent(sandboxed, `ApiKey ${SANDBOX_KEYS.development}`);
     const { tools } = await agent.client.listTools();
     expect(tools.length).toBe(shippedOperations.length);
@@ -296,15 +296,16 @@ describe('a result', () => {
       Two: `mutation Two { a: createFeed(input: { name: "a" }) { ... on CreateFeedSuccess { feed { name } } }
         b: deleteFeed(input: { id: "broken" }) { __typename } }`,
     };
-    await using large = await startScriptedGateway(
-      (request, raw) =>
+    await using large = await startGateway({
+      service: (request, raw) =>
         request.path === '/v1/feeds'
           ? { status: 201, body: { data: feed({ name }) } }
           : request.path.startsWith('/v1/workflows')
             ? { body: { data: workflow({ name }) } }
             : (PROBLEMS[request.path.split('/').at(-1) ?? ''] ?? healthyService(request, raw)),
-      { mcp: { manifest, mutations: ['Two'], maxResultBytes: 1_024 }, maxRetries: 0 },
-    );
+      mcp: { manifest, mutations: ['Two'], maxResultBytes: 1_024 },
+      maxRetries: 0,
+    });
     await using agent = await connectAgent(large, KEY);
     const some = await agent.call('Some', { ids: ['w'], days: 1 });
     expect(some.text).toMatch(
@@ -361,7 +362,7 @@ describe('a call is a GraphQL request', () => {
   });
 
   it('that ends when the agent disconnects', async () => {
-    await using waiting = await startScriptedGateway(() => {}, OPTIONS);
+    await using waiting = await startGateway({ service: () => {}, ...OPTIONS });
     const client = new AbortController();
     const call = { ...LIST, method: 'tools/call', params: { name: 'Groups' } };
     const answer = postToTools(waiting, call, {}, { signal: client.signal });

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import type { UpstreamReport } from '../../src/http/respond.ts';
 import { READ_WORKFLOW, startCachedGateway } from '../support/cached-gateway.ts';
-import { startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { type StartedGateway, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { group, workflow } from '../support/records.ts';
 
 guards('src/http/respond.ts', 'limitSize');
 
 /** Runs an operation, and returns its report with the other parts of the response. */
-async function report(gateway: TestGateway, document: string, authorization = 'ApiKey a') {
+async function report(gateway: StartedGateway, document: string, authorization = 'ApiKey a') {
   const { body, codes, status } = await gateway.send(document, {}, { authorization, extensions: { upstream: true } });
   const { upstream, ...extensions } = body.extensions ?? {};
   return { ...(upstream as UpstreamReport), status, codes, data: body.data, extensions };
@@ -33,14 +33,15 @@ const service = (path: string) => {
 
 it('reports calls, shared responses, retries, the rate limit, and the calls of each field', async () => {
   let failures = 1;
-  await using gateway = await startScriptedGateway(({ path }) =>
-    path === '/v1/workflows/w2' && failures-- > 0
-      ? { status: 503 }
-      : {
-          body: service(path),
-          headers: { 'ratelimit-limit': '30', 'ratelimit-remaining': '17', 'ratelimit-reset': '1' },
-        },
-  );
+  await using gateway = await startGateway({
+    service: ({ path }) =>
+      path === '/v1/workflows/w2' && failures-- > 0
+        ? { status: 503 }
+        : {
+            body: service(path),
+            headers: { 'ratelimit-limit': '30', 'ratelimit-remaining': '17', 'ratelimit-reset': '1' },
+          },
+  });
   const document = `{
     workflows(idsOrIdentifiers: ["w1", "w2"]) { id notificationGroup { name } }
     same: workflow(idOrIdentifier: "w1") { id }
@@ -70,8 +71,8 @@ it('reports calls, shared responses, retries, the rate limit, and the calls of e
 });
 
 it('reports the calls of mutations with those of bulk items and of loaders', async () => {
-  await using gateway = await startScriptedGateway(
-    ({ method, path }) => {
+  await using gateway = await startGateway({
+    service: ({ method, path }) => {
       switch (method) {
         case 'PUT':
           return { status: 400, body: { message: 'Workflow is already active' } };
@@ -81,8 +82,8 @@ it('reports the calls of mutations with those of bulk items and of loaders', asy
           return { body: { data: workflow({ _id: path.slice(14), active: true, _notificationGroupId: 'g1' }) } };
       }
     },
-    { maxUpstreamCalls: 2 },
-  );
+    maxUpstreamCalls: 2,
+  });
   const result = await report(
     gateway,
     `mutation {
@@ -134,7 +135,7 @@ it('counts stored responses only if no request was made for them, and calls that
 
 it('is part of responses without data, and of those whose data was too large', async () => {
   const record = { data: workflow({ _id: 'w1', name: '€'.repeat(600) }) };
-  await using gateway = await startScriptedGateway(() => ({ body: record }), { maxResponseBytes: 1_024 });
+  await using gateway = await startGateway({ service: () => ({ body: record }), maxResponseBytes: 1_024 });
   const none = { calls: 0, shared: 0, cached: 0, retries: 0, ms: 0, fields: {} };
   expect(await report(gateway, '{ unknown }')).toMatchObject({
     status: 400,

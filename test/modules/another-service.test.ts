@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { sendExplain } from '../support/explain.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { subscriber } from '../support/records.ts';
 import { startService } from '../support/service.ts';
 
@@ -15,15 +15,15 @@ it('a module calls another service with its own credential, a deadline, codes, a
   vi.stubEnv('BILLING_URL', billing.url).stubEnv('BILLING_KEY', 'fake-billing-key');
   const { default: plans } = await import('../../examples/testing/plans.ts');
   vi.unstubAllEnvs();
-  await using gateway = await startScriptedGateway(
-    ({ path, headers }) =>
+  await using gateway = await startGateway({
+    service: ({ path, headers }) =>
       headers.authorization !== 'ApiKey a'
         ? { status: 401, body: { statusCode: 401, message: 'Unknown key.' } }
         : path.endsWith('/s1')
           ? { body: { data: subscriber({ subscriberId: 's1' }) } }
           : { status: 404, body: { statusCode: 404, message: 'Not found.' } },
-    { modules: [plans] },
-  );
+    modules: [plans],
+  });
 
   for (const query of [PLAN, cancel('s1')]) {
     const { body } = await sendExplain(gateway, { query }, { authorization: 'ApiKey a' });

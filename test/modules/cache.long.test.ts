@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createGateway, createGatewayState, type Gateway } from '../../src/gateway.ts';
 import { defineModule, type GatewayModule } from '../../src/modules/index.ts';
 import { fetchFrom } from '../support/cached-gateway.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';
 import { startService } from '../support/service.ts';
 import { STORES, startTestCache } from '../support/test-cache.ts';
@@ -62,7 +62,7 @@ const READS = ['{ thing(id: "latest") }', '{ latestThings }'] as const;
 
 describe('reads of two endpoints with the same path', () => {
   it('in flight are two calls', async () => {
-    await using gateway = await startScriptedGateway(() => ({ body: PAGE }), { modules: [THINGS] });
+    await using gateway = await startGateway({ service: () => ({ body: PAGE }), modules: [THINGS] });
     expect(await gateway.run('{ thing(id: "latest") latestThings again: latestThings }')).toEqual({
       ...BOTH,
       again: BOTH.latestThings,
@@ -73,12 +73,15 @@ describe('reads of two endpoints with the same path', () => {
   it.each(STORES)('are stored apart in %s, and refreshed and confirmed apart', async (store) => {
     await using cache = await startTestCache(store);
     let confirmed = 0;
-    await using gateway = await startScriptedGateway(
-      ({ headers }) => {
-        confirmed += headers['if-none-match'] === undefined ? 0 : 1;
-        return headers['if-none-match'] === undefined ? { headers: { etag: '"1"' }, body: PAGE } : { status: 304 };
+    await using gateway = await startGateway(
+      {
+        service: ({ headers }) => {
+          confirmed += headers['if-none-match'] === undefined ? 0 : 1;
+          return headers['if-none-match'] === undefined ? { headers: { etag: '"1"' }, body: PAGE } : { status: 304 };
+        },
+        modules: [THINGS],
+        cache: cache.settings,
       },
-      { modules: [THINGS], cache: cache.settings },
       cache.deps,
     );
     for (let i = 0; i < 3; i += 1) {
@@ -97,7 +100,7 @@ describe('reads of two endpoints with the same path', () => {
   });
 
   it('are two calls of an explained operation, each with the state of its own stored response', async () => {
-    await using gateway = await startScriptedGateway(() => ({ body: PAGE }), { modules: [THINGS], cache: true });
+    await using gateway = await startGateway({ service: () => ({ body: PAGE }), modules: [THINGS], cache: true });
     await gateway.run(READS[0]);
     const { body } = await gateway.send(
       '{ thing(id: "latest") latestThings again: latestThings }',
@@ -139,10 +142,11 @@ describe('reads of two endpoints with the same path', () => {
 describe('a write of a module', () => {
   /** Starts a gateway, and returns a function that tells which of the reads a mutation empties. */
   async function start(modules: readonly GatewayModule[], reads: readonly string[]) {
-    const gateway = await startScriptedGateway(
-      ({ path }) => ({ body: { data: path.includes('graph') ? [] : workflow() } }),
-      { modules: [...modules], cache: true },
-    );
+    const gateway = await startGateway({
+      service: ({ path }) => ({ body: { data: path.includes('graph') ? [] : workflow() } }),
+      modules: [...modules],
+      cache: true,
+    });
     return {
       async emptiedBy(mutation: string): Promise<string[]> {
         for (const read of reads) {

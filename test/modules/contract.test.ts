@@ -16,7 +16,7 @@ import { endpoint } from '../../src/upstream/endpoint.ts';
 import { CONTRACT } from '../../src/upstream/endpoints.ts';
 import { numbersOf, sendExplain } from '../support/explain.ts';
 import { describeContract, type Field } from '../support/field-contract.ts';
-import { deviationsIn, type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { deviationsIn, type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { generateModule } from '../support/generated-module.ts';
 import { guards } from '../support/guards.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
@@ -163,8 +163,8 @@ const respond: Script = ({ method, path, body }) => {
     : { body: layout('l1') };
 };
 
-const start = (script: Script = respond, options: Partial<GatewayOptions> = {}): Promise<ScriptedGateway> =>
-  startScriptedGateway(script, { modules: [layouts], ...options });
+const start = (script: Script = respond, options: Partial<GatewayOptions> = {}): Promise<GatewayWithService> =>
+  startGateway({ service: script, modules: [layouts], ...options });
 
 const CREATE =
   'mutation { createLayout(input: { name: "N", content: "<p>\\n</p>" }) { __typename ... on MutationError { code message } ... on InvalidInputError { issues { path } } } }';
@@ -357,10 +357,13 @@ describe('the explanation of an operation', () => {
     await using sandbox = await startSandbox();
     const forward = forwardTo(sandbox.url, []);
     const undeclared: string[] = [];
-    await using gateway = await startScriptedGateway(
-      (request, connection) =>
-        request.path.startsWith('/v1/layouts') ? respond(request, connection) : forward(request, connection),
-      { modules, federation: true },
+    await using gateway = await startGateway(
+      {
+        service: (request, connection) =>
+          request.path.startsWith('/v1/layouts') ? respond(request, connection) : forward(request, connection),
+        modules,
+        federation: true,
+      },
       { onUndeclaredCall: (problem) => void undeclared.push(problem) },
     );
     const authorization = `ApiKey ${SANDBOX_KEYS.development}`;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
 import { defineModule } from '../../src/modules/index.ts';
-import { type ScriptedGateway, startScriptedGateway, type TestDeps } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway, type TestDeps } from '../support/gateway.ts';
 
 // Execution ends at the operation's deadline and when the client leaves, whatever resolvers do.
 
@@ -67,10 +67,9 @@ function createHangs() {
 
 async function start(options: Partial<GatewayOptions> = {}, deps: TestDeps = {}) {
   const hangs = createHangs();
-  const gateway = await startScriptedGateway(
-    () => ({ body: { data: {} } }),
+  const gateway = await startGateway(
     {
-      // A body of its own shape.
+      service: () => ({ body: { data: {} } }), // A body of its own shape.
       operationTimeoutMs: 300,
       maxInFlightRequests: 1,
       modules: [hangs.module],
@@ -82,7 +81,7 @@ async function start(options: Partial<GatewayOptions> = {}, deps: TestDeps = {})
 }
 
 /** Sends an operation, and another one that needs its place. Returns the response of the first. */
-async function sendAndFollow(gateway: ScriptedGateway, query: string) {
+async function sendAndFollow(gateway: GatewayWithService, query: string) {
   const { status, body } = await gateway.send(query);
   expect((await gateway.send('{ __typename }')).body).toEqual({ data: { __typename: 'Query' } });
   return {
@@ -163,7 +162,7 @@ describe('at the deadline', () => {
   });
 });
 
-async function sendOnly(gateway: ScriptedGateway, query: string) {
+async function sendOnly(gateway: GatewayWithService, query: string) {
   const { status, body } = await gateway.send(query);
   return [status, body.data, body.errors?.map(({ path, extensions }) => [path, extensions?.code, extensions?.outcome])];
 }

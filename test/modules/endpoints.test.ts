@@ -6,7 +6,7 @@ import { ModuleError } from '../../src/graphql/module.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { defineModule, type GatewayModule, type Toolkit } from '../../src/modules/index.ts';
 import type { UpstreamClient } from '../../src/upstream/client.ts';
-import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import type { Script } from '../support/service.ts';
 
@@ -51,7 +51,7 @@ const windows = { freshSeconds: 60, staleWhileRevalidateSeconds: 0, staleIfError
 
 /** Starts a gateway, whose circuit breaker opens after two failures. */
 const start = (declare: (toolkit: Toolkit) => Call, script: Script = OK, options: Partial<GatewayOptions> = {}) =>
-  startScriptedGateway(script, { modules: [calling(declare)], ...options }, { breakerMinimumCalls: 2 });
+  startGateway({ service: script, modules: [calling(declare)], ...options }, { breakerMinimumCalls: 2 });
 
 /** Expects that a module is refused while the schema is built. */
 function expectRefused(declare: (toolkit: Toolkit) => unknown, problem: string | RegExp | Error): void {
@@ -60,11 +60,11 @@ function expectRefused(declare: (toolkit: Toolkit) => unknown, problem: string |
   expect(build).toThrow(problem);
 }
 
-const logged = ({ log }: ScriptedGateway): unknown[] =>
+const logged = ({ log }: GatewayWithService): unknown[] =>
   log.flatMap(({ err }) => (err === undefined ? [] : Reflect.get(Object(err), 'message')));
 
 /** Expects that a field fails by a fault of the module, which the log names once, and that nothing is sent, as a mutation says. */
-async function expectFault(gateway: ScriptedGateway, field: string, problem: unknown): Promise<void> {
+async function expectFault(gateway: GatewayWithService, field: string, problem: unknown): Promise<void> {
   gateway.log.length = 0;
   const { body } = await gateway.send(field, {}, { authorization: 'ApiKey a' });
   const outcome = field.startsWith('mutation') ? 'NOT_APPLIED' : undefined;
@@ -287,7 +287,7 @@ describe('headers', () => {
         },
       });
     });
-    await using gateway = await startScriptedGateway(OK, { modules: [replace] });
+    await using gateway = await startGateway({ service: OK, modules: [replace] });
     const run = (version: string) =>
       gateway.run(
         `mutation { replaceThing(input: { id: "1", version: ${version} }) {

@@ -7,7 +7,7 @@ import { createSchema } from '../../src/graphql/schema.ts';
 import { defineModule, ModuleError } from '../../src/modules/index.ts';
 import { getWorkflow } from '../../src/upstream/endpoints.ts';
 import { linesOf, numbersOf, sendExplain } from '../support/explain.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { type Script, startService } from '../support/service.ts';
 import { bulkOf } from './example.ts';
 
@@ -278,9 +278,8 @@ const respond: Script = ({ method, path, body }) => {
 
 async function start(options: { isDeclared: boolean; max?: number }) {
   const undeclared: string[] = [];
-  const gateway = await startScriptedGateway(
-    respond,
-    { modules: [notesOf(options)], federation: true },
+  const gateway = await startGateway(
+    { service: respond, modules: [notesOf(options)], federation: true },
     { onUndeclaredCall: (problem) => void undeclared.push(problem) },
   );
   return {
@@ -562,7 +561,7 @@ it.each(['resolveType', 'isTypeOf'] as const)(
         }),
       );
     });
-    await using gateway = await startScriptedGateway(() => ({ body: { _id: 's1' } }), { modules: [shapes] });
+    await using gateway = await startGateway({ service: () => ({ body: { _id: 's1' } }), modules: [shapes] });
     const query = '{ shape { ... on Circle { id } } notificationGroups { name } }';
     const { body } = await gateway.send(query, {}, { authorization: 'ApiKey a' });
     expect(body.errors?.map(({ path }) => path)).toContainEqual(['shape']);
@@ -621,7 +620,7 @@ it('effects that a module has itself are not those of an explanation: undeclared
     bulkMutation('buyCards', purchase, bulkOf('cards', 3));
   });
   const script: Script = ({ path }) => ({ body: path.endsWith('/notification-groups') ? [] : { _id: 'c1' } });
-  await using gateway = await startScriptedGateway(script, { modules: [cards] });
+  await using gateway = await startGateway({ service: script, modules: [cards] });
   const buying = 'buyCard(input: { name: "a" }) { __typename } buyCards(input: { cards: [{ name: "b" }] }) { failed }';
   const nullable = `mutation { charge again: charge ${buying} }`;
   const strict = 'mutation { chargeStrictly }';

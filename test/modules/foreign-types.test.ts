@@ -8,7 +8,7 @@ import {
   specifiedScalarTypes,
 } from 'graphql';
 import { expect, it } from 'vitest';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { layouts } from './example.ts';
 
@@ -33,9 +33,12 @@ it('a gateway with modules changes no type of graphql, so that other schemas of 
   const own = await graphql({ schema: other, source: query });
   // Modules are watched as closely as possible.
   const watched = { modules: [layouts], federation: true };
-  await using gateway = await startScriptedGateway(() => ({ body: { data: [] } }), watched, {
-    onUndeclaredCall: () => {},
-  });
+  await using gateway = await startGateway(
+    { service: () => ({ body: { data: [] } }), ...watched },
+    {
+      onUndeclaredCall: () => {},
+    },
+  );
   expect(await gateway.data(query)).toMatchObject({ __schema: { queryType: { name: 'Query' } } });
   expect(await graphql({ schema: other, source: query })).toEqual(own);
   const after = sharedMembers().flat();

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createSchema, printSdl } from '../../src/graphql/schema.ts';
 import { createTool } from '../../src/graphql/tools/tool.ts';
 import { defineModule, ModuleError } from '../../src/modules/index.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 import { bulkOf } from './example.ts';
@@ -107,7 +107,8 @@ const keys = defineModule('keys', (toolkit) => {
 });
 
 const start = (options = {}) =>
-  startScriptedGateway(({ body }) => ({ body: { data: { _id: 'k', ...(body && JSON.parse(body)) } } }), {
+  startGateway({
+    service: ({ body }) => ({ body: { data: { _id: 'k', ...(body && JSON.parse(body)) } } }),
     modules: [keys],
     ...options,
   });
@@ -179,7 +180,7 @@ it('the service rejects values of a mutation without input with a path that its 
     status: 400,
     body: { message: [{ property: 'x', constraints: { a: 'x is bad' } }] },
   });
-  await using gateway = await startScriptedGateway(script, { modules: [keys] });
+  await using gateway = await startGateway({ service: script, modules: [keys] });
   const select = '{ ... on InvalidInputError { issues { path message } } }';
   const issues = (path: string[]) => ({ issues: [{ path, message: expect.any(String) }] });
   expect(await gateway.run(`mutation { rotateKey ${select} }`)).toEqual({ rotateKey: issues([]) });
@@ -229,7 +230,8 @@ describe('the scope of a mutation', () => {
     });
     const signer = createSigner();
     const clients = clientsOf(signer, { scopes: ['groups:read', 'things:write'] });
-    await using gateway = await startScriptedGateway(() => ({ body: { data: {} } }), {
+    await using gateway = await startGateway({
+      service: () => ({ body: { data: {} } }),
       modules: [misdeclared],
       clients,
     });

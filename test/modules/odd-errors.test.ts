@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { defineModule } from '../../src/modules/index.ts';
-import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 
 guards('src/graphql/executor/complete-value.ts', 'sizeOf');
@@ -183,9 +183,9 @@ describe.each([
   ['error', ERRORS, true],
   ['value', VALUES, false],
 ] as const)('an odd %s', (_, cases, isError) => {
-  let gateway: ScriptedGateway;
+  let gateway: GatewayWithService;
   beforeAll(async () => {
-    gateway = await startScriptedGateway(() => ({ body: {} }), { modules: [oddModule(isError)] });
+    gateway = await startGateway({ service: () => ({ body: {} }), modules: [oddModule(isError)] });
     return () => gateway[Symbol.asyncDispose]();
   });
 
@@ -252,7 +252,7 @@ it('a scalar that returns what JSON does not have costs its field, and one with 
       odds: t.field({ type: [Odd], nullable: { list: true, items: true }, extensions, resolve: () => ['x'] }),
     }));
   });
-  await using gateway = await startScriptedGateway(() => ({ body: {} }), { modules: [odd] });
+  await using gateway = await startGateway({ service: () => ({ body: {} }), modules: [odd] });
   for (const [name, create] of Object.entries(NOT_JSON)) {
     value = create();
     const { status, body, codes } = await gateway.send('{ ok odd odds last: ok }');

@@ -3,7 +3,7 @@ import { GraphQLError } from 'graphql-17';
 import type { Plugin } from 'graphql-yoga';
 import { beforeAll, expect, it } from 'vitest';
 import { defineModule } from '../../src/modules/index.ts';
-import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 
 // Modules and plugins can have another copy of graphql than the gateway: Vitest, for one, loads the ES modules of the package for tests. A GraphQLError
 // of theirs is no instance of the gateway's class.
@@ -72,9 +72,9 @@ const plugin: Plugin = {
   },
 };
 
-let gateway: ScriptedGateway;
+let gateway: GatewayWithService;
 beforeAll(async () => {
-  gateway = await startScriptedGateway(() => ({ body: { data: {} } }), { modules: [module], plugins: [plugin] });
+  gateway = await startGateway({ service: () => ({ body: { data: {} } }), modules: [module], plugins: [plugin] });
   return () => gateway[Symbol.asyncDispose]();
 });
 

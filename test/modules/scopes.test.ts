@@ -16,7 +16,7 @@ import subscriberProfiles from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';
 import type { Scope } from '../../src/settings/scopes.ts';
-import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
 import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
@@ -105,10 +105,10 @@ const vault = defineModule('vault', ({ builder, requireScopes }) => {
 });
 
 describe('a token with only groups:read gets nothing of another scope', () => {
-  let gateway: ScriptedGateway;
+  let gateway: GatewayWithService;
   beforeAll(async () => {
     const clients = clientsOf(signer, { scopes: scopesOf(createSchema(undefined, [vault])) }); // Each can be granted.
-    gateway = await startScriptedGateway(() => ({}), { modules: [vault], clients });
+    gateway = await startGateway({ service: () => ({}), modules: [vault], clients });
     return () => gateway[Symbol.asyncDispose]();
   });
 
@@ -163,7 +163,7 @@ describe('the modules that are shipped, and one of a user', () => {
   it('have no root field that a token without its scopes can use', async () => {
     const schema = createSchema(undefined, modules);
     const clients = clientsOf(signer, { scopes: scopesOf(schema) });
-    await using gateway = await startScriptedGateway(() => ({}), { modules, clients });
+    await using gateway = await startGateway({ service: () => ({}), modules, clients });
     const authorization = await signer.bearer({ scope: '' });
     for (const root of [schema.getQueryType(), schema.getMutationType()].filter(isObjectType)) {
       const fields = Object.values(root.getFields());
@@ -183,7 +183,7 @@ describe('the modules that are shipped, and one of a user', () => {
   it('have no record that _entities returns without its scope', async () => {
     const clients = clientsOf(signer, { scopes: ['groups:read', 'topics:read', 'layouts:read', 'subscribers:read'] });
     const script: Script = () => ({ body: { data: group() } });
-    await using gateway = await startScriptedGateway(script, { modules, clients, federation: true });
+    await using gateway = await startGateway({ service: script, modules, clients, federation: true });
     const authorization = await signer.bearer({ scope: 'groups:read' });
     for (const representation of [
       '__typename: "Topic", key: "a"',
@@ -366,10 +366,11 @@ describe('a field that a module adds to a built-in type', () => {
     }));
   });
   const start = () =>
-    startScriptedGateway(
-      ({ path }) => ({ body: { data: path.startsWith('/v1/costs') ? { cost: 7 } : workflow({ name: 'W' }) } }),
-      { modules: [costs], clients },
-    );
+    startGateway({
+      service: ({ path }) => ({ body: { data: path.startsWith('/v1/costs') ? { cost: 7 } : workflow({ name: 'W' }) } }),
+      modules: [costs],
+      clients,
+    });
   const read = (field: string) => `{ workflow(idOrIdentifier: "w1") { ${field} } }`;
 
   it('needs no scope of its own if it makes no calls', async () => {
@@ -411,7 +412,8 @@ describe('a field that a module adds to a built-in type', () => {
         }),
       );
     });
-    await using gateway = await startScriptedGateway(({ method }) => ({ status: method === 'POST' ? 409 : 200 }), {
+    await using gateway = await startGateway({
+      service: ({ method }) => ({ status: method === 'POST' ? 409 : 200 }),
       modules: [reasons],
     });
     const text = 'mutation { createFeed(input: { name: "n" }) { ... on MutationError { code reasonText } } }';

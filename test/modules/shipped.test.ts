@@ -14,7 +14,7 @@ import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';
 import { linesOf, sendExplain } from '../support/explain.ts';
-import { startGateway, startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
 import { type Exchange, forwardTo, type Script, startService } from '../support/service.ts';
 import { shippedOperations } from '../support/shipped-documents.ts';
@@ -109,10 +109,10 @@ it('an event that is not sent says why', async () => {
   expect(body.errors?.[0]?.message).toBe(
     'the number of recipients in subscriberIds, subscribers and topicKeys must be between 1 and 100, but is 0.',
   );
-  await using scripted = await startScriptedGateway(
-    () => ({ status: 201, body: { data: { acknowledged: true, status: 'error', error: ['No provider.'] } } }),
-    { modules: [events] },
-  );
+  await using scripted = await startGateway({
+    service: () => ({ status: 201, body: { data: { acknowledged: true, status: 'error', error: ['No provider.'] } } }),
+    modules: [events],
+  });
   const failed = await scripted.data(TRIGGER, { event: { workflow: 'w', subscriberIds: ['a'], actorId: 'b' } });
   expect(failed).toMatchObject({
     triggerEvent: { event: { status: 'ERROR', transactionId: null, problems: ['No provider.'] } },
@@ -132,14 +132,14 @@ const TRIGGER_ALL = `mutation ($events: [EventInput!]!) {
 }`;
 
 it('an event without a payload has an empty one, alone and among several: the endpoint for several requires one', async () => {
-  await using gateway = await startScriptedGateway(
-    ({ path, body }) => {
+  await using gateway = await startGateway({
+    service: ({ path, body }) => {
       const processed = { acknowledged: true, status: 'processed', transactionId: 't' };
       const sent = JSON.parse(body);
       return { status: 201, body: { data: path.endsWith('/bulk') ? sent.events.map(() => processed) : processed } };
     },
-    { modules: [events] },
-  );
+    modules: [events],
+  });
   const event = { workflow: 'w', subscriberIds: ['a'] };
   const all = [event, { ...event, payload: null }, { ...event, payload: {} }, { ...event, payload: { a: null } }];
   for (const each of all) {
@@ -155,13 +155,13 @@ it.each([
   ...['processed', 'trigger_not_active', 'no_workflow_active_steps_defined', 'no_workflow_steps_defined'],
   ...['subscriber_id_missing', 'invalid_recipients', 'no_tenant_found', 'error'],
 ])('an event’s status %s has a value of the enum', async (status) => {
-  await using gateway = await startScriptedGateway(
-    ({ path }) => {
+  await using gateway = await startGateway({
+    service: ({ path }) => {
       const result = { acknowledged: true, status };
       return { status: 201, body: { data: path.endsWith('/bulk') ? [result] : result } };
     },
-    { modules: [events] },
-  );
+    modules: [events],
+  });
   const event = { workflow: 'w', subscriberIds: ['a@b', 'a b'] };
   const expected = { isProcessed: status === 'processed', status: status.toUpperCase(), problems: [] };
   expect(await gateway.data(TRIGGER, { event })).toMatchObject({ triggerEvent: { event: expected } });
@@ -174,7 +174,8 @@ it('an event’s unknown status is among its problems, in the word of the servic
     { acknowledged: true, status: 'on_hold', error: ['Ask support.'] },
     { acknowledged: true },
   ];
-  await using gateway = await startScriptedGateway(() => ({ status: 201, body: { data: results } }), {
+  await using gateway = await startGateway({
+    service: () => ({ status: 201, body: { data: results } }),
     modules: [events],
   });
   const event = { workflow: 'w', subscriberIds: ['a'] };
@@ -216,7 +217,8 @@ it('several events are one call, with a result each', async () => {
 
 it('several events whose results are not one per event have an unknown result', async () => {
   const results = [{ acknowledged: true, status: 'processed' }];
-  await using gateway = await startScriptedGateway(() => ({ status: 201, body: { data: results } }), {
+  await using gateway = await startGateway({
+    service: () => ({ status: 201, body: { data: results } }),
     modules: [events],
   });
   const item = '{ workflow: "w", subscriberIds: ["a"] }';
@@ -330,7 +332,8 @@ it.each([
   ['topics(key: "") { page }', 'key'],
   ['workflowPage(query: "") { page }', 'query'],
 ])('an empty filter is refused, because the service would return all records (%s)', async (field, name) => {
-  await using gateway = await startScriptedGateway(() => ({ body: { page: 0, totalCount: 0, data: [] } }), {
+  await using gateway = await startGateway({
+    service: () => ({ body: { page: 0, totalCount: 0, data: [] } }),
     modules: [topics, workflowPages],
   });
   const { body, codes } = await gateway.send(`{ ${field} }`);
@@ -355,7 +358,7 @@ const THIN_LIST: Script = ({ path }) => {
 
 describe('a page of workflows', () => {
   const startThin = (options: Partial<GatewayOptions> = {}) =>
-    startScriptedGateway(THIN_LIST, { modules: [workflowPages], federation: true, introspection: true, ...options });
+    startGateway({ service: THIN_LIST, modules: [workflowPages], federation: true, introspection: true, ...options });
   const SUMMARY = 'workflowId name notificationGroup { name } steps { stepId name type extra } extra __typename';
 
   it('has what the list has, and no field for what only the complete workflow has', async () => {
@@ -419,14 +422,15 @@ describe('a page of workflows', () => {
 });
 
 it('the list of workflows is stored like a workflow, until one or its group is changed', async () => {
-  await using gateway = await startScriptedGateway(
-    ({ path }) => ({
+  await using gateway = await startGateway({
+    service: ({ path }) => ({
       body: path.startsWith('/v1/workflows?')
         ? { page: 0, totalCount: 1, data: [workflow()] }
         : { data: path.includes('groups') ? group() : workflow() },
     }),
-    { modules: [workflowPages], cache: true },
-  );
+    modules: [workflowPages],
+    cache: true,
+  });
   const list = '{ workflowPage { workflows { name } } }';
   const listed = 'GET /v1/workflows?page=0&limit=10';
   for (const write of [
@@ -450,7 +454,7 @@ it('the list of workflows is stored like a workflow, until one or its group is c
 });
 
 it('a service that adds subscribers without a body added all', async () => {
-  await using gateway = await startScriptedGateway(() => ({ status: 204 }), { modules: [topics] });
+  await using gateway = await startGateway({ service: () => ({ status: 204 }), modules: [topics] });
   const add =
     'mutation { addSubscribersToTopic(input: { key: "k", subscriberIds: ["a"] }) { ... on AddSubscribersToTopicSuccess { addedIds unknownIds } } }';
   expect(await gateway.run(add)).toEqual({ addSubscribersToTopic: { addedIds: ['a'], unknownIds: [] } });
@@ -487,7 +491,7 @@ it('another module adds fields to the shipped types, and links records with thei
   const respond: Script = ({ path }) => ({
     body: { data: path.includes('topics') ? { key: 'vip', name: 's1' } : { subscriberId: 's1', firstName: 'Ada' } },
   });
-  await using gateway = await startScriptedGateway(respond, { modules: [owners] });
+  await using gateway = await startGateway({ service: respond, modules: [owners] });
   const query = '{ topic(key: "vip") { owner { firstName topic { key } } } }';
   expect(await gateway.run(query)).toEqual({ topic: { owner: { firstName: 'Ada', topic: { key: 'vip' } } } });
   expect(gateway.service.calls()).toEqual(['GET /v1/topics/vip', 'GET /v1/subscribers/s1']);

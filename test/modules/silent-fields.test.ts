@@ -4,7 +4,7 @@ import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { defineModule } from '../../src/modules/index.ts';
 import { connectAgent, postToTools } from '../support/agent.ts';
 import { sendExplain } from '../support/explain.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { group, workflow } from '../support/records.ts';
 import { type ServiceRequest, type ServiceResponse, startService } from '../support/service.ts';
@@ -90,7 +90,8 @@ beforeEach(() => {
 async function start(options: Partial<GatewayOptions> = {}) {
   const own = await startService(() => ({ body: 'fetched' }));
   ownService = own.url;
-  const gateway = await startScriptedGateway(strict, {
+  const gateway = await startGateway({
+    service: strict,
     modules: [silent],
     federation: true,
     trustedDocuments: { manifests: [{ listed: DOCUMENTS.constant }] },

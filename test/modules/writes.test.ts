@@ -4,7 +4,7 @@ import { createClient } from '../../packages/client/src/index.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
 import type { Toolkit } from '../../src/graphql/module.ts';
 import { defineModule } from '../../src/modules/index.ts';
-import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import type { Script } from '../support/service.ts';
 import { bulkOf } from './example.ts';
@@ -130,10 +130,10 @@ function createSteps(): Script {
   };
 }
 
-let gateway: ScriptedGateway;
+let gateway: GatewayWithService;
 beforeAll(async () => {
   const deps = { breakerMinimumCalls: Number.POSITIVE_INFINITY };
-  gateway = await startScriptedGateway(createSteps(), { modules: [steps] }, deps);
+  gateway = await startGateway({ service: createSteps(), modules: [steps] }, deps);
   // The service has accepted the keys, so that mutations that send nothing cost no call.
   await gateway.data('{ notificationGroups { name } }');
   await gateway.run('{ notificationGroups { name } }');
@@ -402,9 +402,11 @@ describe('a mutation that sends several writes', () => {
 
   it('has an unknown outcome if a retry is refused after an attempt that may have been applied', async () => {
     let attempts = 0;
-    await using gateway = await startScriptedGateway(() => {
-      attempts += 1;
-      return { status: attempts === 1 ? 503 : 404, body: { statusCode: 404, message: 'No such workflow' } };
+    await using gateway = await startGateway({
+      service: () => {
+        attempts += 1;
+        return { status: attempts === 1 ? 503 : 404, body: { statusCode: 404, message: 'No such workflow' } };
+      },
     });
     const { body } = await gateway.send(
       'mutation { updateWorkflowStatus(input: { workflowId: "w1", active: true }) { __typename } }',

@@ -16,7 +16,7 @@ import { launchBrowser } from '../support/browser.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
 import { visit } from '../support/dashboard.ts';
 import { addTo, blocks, CLIENT_TOKENS, GATEWAY, load, ROOT, read, SERVICE } from '../support/docs.ts';
-import { startSandboxedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { findFreePort } from '../support/listen.ts';
 import { writeReactApp } from '../support/react-app.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
@@ -134,12 +134,11 @@ it('graphql-codegen makes a manifest of operations with a module, as docs/fronte
   await writeFile(folder.path('generated/typed.ts'), program);
   const { TriggerDocument } = await import(folder.path('generated/typed.ts'));
   const typed: DocumentNode = TriggerDocument;
-  await using gateway = await startSandboxedGateway({
-    options: {
-      modules: [events],
-      trustedDocuments: { manifests: [manifest] },
-      clients: { server: { trustedDocuments: 'enforce' } },
-    },
+  await using gateway = await startGateway({
+    service: 'sandbox',
+    modules: [events],
+    trustedDocuments: { manifests: [manifest] },
+    clients: { server: { trustedDocuments: 'enforce' } },
   });
   const query = print(typed);
   expect(manifest[documentId ?? '']).not.toContain('transactionId\n    status'); // The preset sorts what it hashes.
@@ -288,7 +287,7 @@ describe('the app of docs/react.md in Next.js', () => {
     const origin = `http://127.0.0.1:${port}`;
     const settings = addTo(`${CLIENT_TOKENS}clients: { browser: { corsOrigins: ['${origin}'] } }`);
     const { clients, clientTokens } = load(settings, { ACME_KEY: SANDBOX_KEYS.development });
-    await using gateway = await startSandboxedGateway({ options: { clients, ...(clientTokens && { clientTokens }) } });
+    await using gateway = await startGateway({ service: 'sandbox', clients, ...(clientTokens && { clientTokens }) });
     await writeReactApp(folder.path('react'), gateway.url);
     await run(process.execPath, [next(), 'build', 'react'], { cwd: folder.path(), env });
     expect(gateway.upstream()).toEqual([]);

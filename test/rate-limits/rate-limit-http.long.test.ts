@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import type { RateLimit } from '../../src/settings/stores.ts';
-import { startGateway, startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import {
   dataOf,
   errorOf,
@@ -129,7 +129,7 @@ describe('a rate limit', () => {
 
   it('counts a read that joins a call as much as one with a call of its own', async () => {
     const options = { clients: { server: { rateLimit: hourly(10) } } };
-    await using gateway = await startScriptedGateway(() => ({ body: { data: [] } }), options);
+    await using gateway = await startGateway({ service: () => ({ body: { data: [] } }), ...options });
     const held = gateway.service.hold(undefined, Infinity);
     const reads = Array.from({ length: 4 }, () => gateway.send('{ notificationGroups { name } }'));
     await expect.poll(() => gateway.running()).toBe(4);
@@ -218,7 +218,8 @@ describe('a rate limit', () => {
 });
 
 it('an operation whose client disconnects is charged for the calls that it has made', async () => {
-  await using gateway = await startScriptedGateway(healthyService, {
+  await using gateway = await startGateway({
+    service: 'healthy',
     maxRetries: 0,
     clients: { server: { rateLimit: hourly(10) } },
   });
@@ -271,7 +272,8 @@ describe('the rate limit of the service', () => {
 describe.skipIf(!hasRedis)(`with Redis${redisOnly}`, () => {
   it('a client that disconnects while it is being rejected gets no refund', async () => {
     await using redis = await startRedis();
-    await using gateway = await startScriptedGateway(healthyService, {
+    await using gateway = await startGateway({
+      service: 'healthy',
       clients: clientsOf(signer, { rateLimit: hourly(3) }),
       rateLimits: { store: { redis: { url: redis.url } } },
     });

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { runConcurrently } from '../support/concurrent-load.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { type StartedGateway, startGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';
 import { sampleOf } from '../support/samples.ts';
 import { type Connection, type ScriptResult, type ServiceResponse, startService } from '../support/service.ts';
@@ -136,7 +136,7 @@ interface Read {
 
 /** Plays one interleaving with a key of its own. Returns the problems. */
 async function play(
-  gateway: TestGateway,
+  gateway: StartedGateway,
   service: KeyService,
   { order, kind, second }: Interleaving,
   authorization: string,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { READ, setUp, WRITES, watchTimers } from '../support/faults.ts';
+import { READ, setUp, WRITES, watchTimers } from '../support/failing-service.ts';
 
 watchTimers();
 

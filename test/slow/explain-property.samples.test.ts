@@ -6,7 +6,7 @@ import type { GatewayContext } from '../../src/graphql/context.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { type Choices, readTape } from '../support/choices.ts';
 import { type Explanation, sendExplain } from '../support/explain.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { type StartedGateway, startGateway } from '../support/gateway.ts';
 import { type GeneratedBehavior, generatedService } from '../support/generated-service.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { sampleSize } from '../support/samples.ts';
@@ -90,7 +90,7 @@ const noteUsage: Plugin<GatewayContext> = {
 const upstream = ofFile(await startService(generatedService(() => behavior)));
 
 /** Gateways by their maximum number of calls. */
-const gateways = new Map<number, TestGateway>();
+const gateways = new Map<number, StartedGateway>();
 for (const maxUpstreamCalls of [3, 12, 50]) {
   const options = { plugins: [noteUsage], maxUpstreamCalls, maxConcurrentCallsPerKey: 100 };
   gateways.set(maxUpstreamCalls, ofFile(await startGateway({ upstream: upstream.url, ...options })));
@@ -99,12 +99,12 @@ for (const maxUpstreamCalls of [3, 12, 50]) {
 const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
 
 /** Explains an operation. Returns undefined if it is invalid, as the executed operation must be too. */
-async function explain(gateway: TestGateway, request: GeneratedRequest): Promise<Explanation | undefined> {
+async function explain(gateway: StartedGateway, request: GeneratedRequest): Promise<Explanation | undefined> {
   const { body } = await sendExplain(gateway, request, { authorization });
   return body.extensions?.explain;
 }
 
-async function execute({ url }: TestGateway, request: GeneratedRequest): Promise<void> {
+async function execute({ url }: StartedGateway, request: GeneratedRequest): Promise<void> {
   made = undefined;
   const headers = { 'content-type': 'application/json', authorization };
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(request) });

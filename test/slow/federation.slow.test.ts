@@ -11,7 +11,7 @@ import { expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
 import { blocks, ROOT, read } from '../support/docs.ts';
-import { startSandboxedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { findFreePort, listen } from '../support/listen.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
@@ -108,7 +108,7 @@ async function startHiveGateway(supergraph: string) {
 it.skipIf(!hasHiveGateway)(
   'Hive Gateway joins two subgraphs, with one call for 100 groups and one per workflow (skipped if it is not installed)',
   async () => {
-    await using gateway = await startSandboxedGateway({ options: { federation: true } });
+    await using gateway = await startGateway({ service: 'sandbox', federation: true });
     const { notificationGroups } = await gateway.data<{ notificationGroups: { id: string; name: string }[] }>(
       '{ notificationGroups { id name } }',
     );

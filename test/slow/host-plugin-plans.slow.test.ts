@@ -1,7 +1,7 @@
 import type { Plugin } from 'graphql-yoga';
 import { expect, it } from 'vitest';
 import { createSchema } from '../../src/graphql/schema.ts';
-import { startSandboxedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { settledBytes } from '../support/heap.ts';
 
 const MIB = 1024 * 1024;
@@ -9,7 +9,7 @@ const MIB = 1024 * 1024;
 it('plans for the schema of a host plugin are limited in bytes, too', async () => {
   const schema = createSchema();
   const plugin: Plugin = { onPluginInit: ({ setSchema }) => setSchema(schema) };
-  await using gateway = await startSandboxedGateway({ options: { plugins: [plugin] } });
+  await using gateway = await startGateway({ service: 'sandbox', plugins: [plugin] });
   const fields = 'kind name description fields { name description type { kind name ofType { name } } args { name } }';
   const send = async (document: number, conditions: number) => {
     const [a, b, c, d] = [1, 2, 4, 8].map((bit) => (conditions & bit) > 0);

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { ROOT } from '../support/docs.ts';
-import { startSandboxedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { listen } from '../support/listen.ts';
 
@@ -20,7 +20,7 @@ const TOOLS = {
 };
 
 const manifest = Object.fromEntries(Object.entries(TOOLS).map(([name, body]) => [name, `query ${name} ${body}`]));
-const gateway = ofFile(await startSandboxedGateway({ options: { mcp: { manifest } } }));
+const gateway = ofFile(await startGateway({ service: 'sandbox', mcp: { manifest } }));
 const target = new URL(gateway.url);
 
 /** The suite sends no credential, so a proxy adds one. */

@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { connectAgent, postToTools } from '../support/agent.ts';
 import { type Choices, readTape } from '../support/choices.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
-import { healthyService } from '../support/healthy-service.ts';
+
 import { sampleSize } from '../support/samples.ts';
 
 guards('src/http/mcp/messages.ts', 'findJsonProblem');
@@ -72,7 +72,7 @@ it('1,000 invalid calls cause no REST call, and each is answered with an error',
   const operations = loadOperations();
   const mutations = operations.filter(({ query }) => /^mutation/m.test(query)).map(({ name }) => name);
   const manifest = Object.fromEntries(operations.map(({ name, query }) => [name, query]));
-  await using gateway = await startScriptedGateway(healthyService, { mcp: { manifest, mutations } });
+  await using gateway = await startGateway({ service: 'healthy', mcp: { manifest, mutations } });
   await using agent = await connectAgent(gateway, KEY);
   const { tools } = await agent.client.listTools();
   const schemas = tools.map(({ name, inputSchema }): [string, Schema] => [

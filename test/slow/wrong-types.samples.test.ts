@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
 import { sampleOf } from '../support/samples.ts';
@@ -126,7 +126,7 @@ it('a value of a wrong type is a fault of the service, wherever it is', async ()
     bodies.delete(authorization);
     return isFirst ? { body: { data } } : { status: 404, body: { statusCode: 404 } };
   };
-  await using gateway = await startScriptedGateway(script, { maxRetries: 0 });
+  await using gateway = await startGateway({ service: script, maxRetries: 0 });
   const cases = CASES.flatMap(([right, documents]) =>
     [...corrupt(right, 'data')].flatMap(([body, where]) => documents.map((document) => ({ document, body, where }))),
   );

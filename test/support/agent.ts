@@ -1,12 +1,12 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import type { TestGateway } from './gateway.ts';
+import type { StartedGateway } from './gateway.ts';
 
 /** Eras of the protocol: with a handshake, and with the version in each request. */
 export const ERAS = ['legacy', 'auto'] as const;
 
 /** Connects the official client, as in an AI agent, to the tools of a gateway. */
 export async function connectAgent(
-  gateway: Pick<TestGateway, 'url'>,
+  gateway: Pick<StartedGateway, 'url'>,
   authorization: string,
   {
     era = 'legacy',
@@ -43,7 +43,7 @@ export async function connectAgent(
 
 /** Sends a message to the tools of a gateway without the client. Headers that are empty are left out. */
 export function postToTools(
-  { url }: Pick<TestGateway, 'url'>,
+  { url }: Pick<StartedGateway, 'url'>,
   message: unknown,
   headers: Record<string, string> = {},
   init: RequestInit = {},

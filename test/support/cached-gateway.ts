@@ -1,5 +1,5 @@
 import type { Gateway, GatewayOptions } from '../../src/gateway.ts';
-import { startScriptedGateway, type TestDeps } from './gateway.ts';
+import { startGateway, type TestDeps } from './gateway.ts';
 import { healthyResponse } from './healthy-service.ts';
 import type { Script, ServiceResponse } from './service.ts';
 
@@ -12,7 +12,7 @@ export const READ_WORKFLOW = '{ workflow(idOrIdentifier: "welcome") { name } }';
 export async function startCachedGateway(options: Partial<GatewayOptions> = {}, deps: TestDeps = {}) {
   let version = 0;
   const script: Script = ({ method, path }) => respondTo(method, path, `v${version}`);
-  const gateway = await startScriptedGateway(script, { cache: true, ...options }, deps);
+  const gateway = await startGateway({ service: script, cache: true, ...options }, deps);
   return {
     ...gateway,
     /** Gives the records the next version. */

@@ -9,7 +9,7 @@ import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
 import { isRecord } from '../../src/lib/is-record.ts';
 import { loadFrom } from './configuration.ts';
-import { type SandboxedGateway, startSandboxedGateway } from './gateway.ts';
+import { type GatewayWithService, startGateway } from './gateway.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -107,13 +107,13 @@ export const CLIENT_TOKENS =
   'clientTokens: { secrets: [{ env: CLIENT_TOKEN_SECRET }] }\ntrustedDocuments: { manifests: [x] }\n';
 
 /** Starts a gateway in front of the sandbox from a configuration file. */
-export async function startConfigured(text: string, now?: () => Date): Promise<SandboxedGateway> {
+export async function startConfigured(text: string, now?: () => Date): Promise<GatewayWithService> {
   const { clients, clientTokens } = load(text, { ACME_KEY: SANDBOX_KEYS.development });
   const trustedDocuments = { manifests: [manifest] };
-  const gateway = await startSandboxedGateway({
-    options: { clients, ...(clientTokens && { clientTokens }), trustedDocuments },
-    ...(now && { now }),
-  });
+  const gateway = await startGateway(
+    { service: 'sandbox', clients, ...(clientTokens && { clientTokens }), trustedDocuments },
+    { ...(now && { now }) },
+  );
   onTestFinished(() => gateway[Symbol.asyncDispose]());
   return gateway;
 }

@@ -1,5 +1,5 @@
 import type { Explanation } from '../../src/graphql/calls/explainer.ts';
-import type { TestGateway, TestRequest } from './gateway.ts';
+import type { StartedGateway, TestRequest } from './gateway.ts';
 
 export type { Explanation };
 
@@ -14,7 +14,7 @@ export interface ExplainResponse {
 
 /** Asks a gateway to explain an operation. */
 export async function sendExplain(
-  { url }: Pick<TestGateway, 'url'>,
+  { url }: Pick<StartedGateway, 'url'>,
   request: { query?: string; variables?: unknown; operationName?: string | undefined; documentId?: string },
   { authorization, headers }: TestRequest = {},
 ): Promise<ExplainResponse> {

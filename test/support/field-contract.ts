@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { GatewayModule } from '../../src/graphql/module.ts';
-import { type ScriptedGateway, startScriptedGateway } from './gateway.ts';
+import { type GatewayWithService, startGateway } from './gateway.ts';
 import { metricValues } from './metrics-text.ts';
 import { workflow } from './records.ts';
 import { createTemporaryFolder } from './sandbox-files.ts';
@@ -91,7 +91,7 @@ interface Outcome {
 
 /** Runs a field through a gateway. */
 async function runField(
-  gateway: ScriptedGateway,
+  gateway: GatewayWithService,
   field: Field,
   { key = 'key-1', id = 'r1', headers = {}, text = documentOf(field) } = {},
 ): Promise<Outcome> {
@@ -110,11 +110,11 @@ const fail =
 /** Declares tests of what every field gets by its declaration. @param modules modules of the fields that are not built in */
 export function describeContract(fields: readonly Field[], modules: readonly GatewayModule[] = []): void {
   /** Gateways of all fields: with the usual limits and an audit log, with room for one call, two with one retry, and one whose breaker opens soon. */
-  let usual: ScriptedGateway;
-  let narrow: ScriptedGateway;
-  let retrying: ScriptedGateway;
-  let retryingWithKeys: ScriptedGateway;
-  let breaking: ScriptedGateway;
+  let usual: GatewayWithService;
+  let narrow: GatewayWithService;
+  let retrying: GatewayWithService;
+  let retryingWithKeys: GatewayWithService;
+  let breaking: GatewayWithService;
   let readAudit: () => Promise<string[]>;
 
   beforeAll(async () => {
@@ -122,7 +122,7 @@ export function describeContract(fields: readonly Field[], modules: readonly Gat
     const file = folder.path('audit.jsonl');
     readAudit = async () => (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean);
     const patient = { breakerMinimumCalls: Number.POSITIVE_INFINITY };
-    const start = (options: object, deps = {}) => startScriptedGateway(() => {}, { modules, ...options }, deps);
+    const start = (options: object, deps = {}) => startGateway({ service: () => {}, modules, ...options }, deps);
     usual = await start({ audit: { to: { file }, required: false } });
     narrow = await start({ maxConcurrentCallsPerKey: 1, maxUpstreamCalls: 1 });
     retrying = await start({ maxRetries: 1 }, patient);
@@ -137,7 +137,7 @@ export function describeContract(fields: readonly Field[], modules: readonly Gat
 
   it('calls end with their operation', async () => {
     const options = { modules, operationTimeoutMs: 2_500 }; // Long enough for the calls to be sent, on a busy machine too.
-    await using gateway = await startScriptedGateway(() => undefined, options);
+    await using gateway = await startGateway({ service: () => undefined, ...options });
     await Promise.all(
       fields.map(async (field, i) => {
         expect(await runField(gateway, field, { key: `key-${i}` }).then(({ error }) => error)).toMatchObject({
@@ -159,13 +159,13 @@ export function describeContract(fields: readonly Field[], modules: readonly Gat
           ? { status: 204 }
           : { body: field.body };
     /** Returns one of the gateways of all fields, with another script and without requests. */
-    const reset = (gateway: ScriptedGateway, script: Script = success) => {
+    const reset = (gateway: GatewayWithService, script: Script = success) => {
       gateway.service.script = script;
       gateway.service.forget();
       gateway.advance(60); // Retries are limited per second, and a circuit breaker closes again.
       return gateway;
     };
-    const run = (gateway: ScriptedGateway, request?: Parameters<typeof runField>[2]) =>
+    const run = (gateway: GatewayWithService, request?: Parameters<typeof runField>[2]) =>
       runField(gateway, field, request);
 
     it('sends one call with the key of its caller, which is reported, explained, counted and audited', async () => {

@@ -3,7 +3,7 @@ import { request as sendRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { type Entry, type ScriptedGateway, startScriptedGateway } from './gateway.ts';
+import { type Entry, type GatewayWithService, startGateway } from './gateway.ts';
 import type { Script, ServiceRequest } from './service.ts';
 
 /** Request as sent over the wire. */
@@ -34,10 +34,10 @@ export type GatewayPair = Awaited<ReturnType<typeof startGatewayPair>>;
 
 export async function startGatewayPair(script: Script, options: Partial<GatewayOptions> = {}) {
   /** Starts one. Its clock stands still, so that both report the same waits. */
-  const start = (entry: Entry) => startScriptedGateway(script, { maxRetries: 0, ...options }, { entry });
+  const start = (entry: Entry) => startGateway({ service: script, maxRetries: 0, ...options }, { entry });
   const [listener, fetch] = [await start('listener'), await start('fetch')];
 
-  async function sendToOne({ url, service }: ScriptedGateway, request: WireRequest) {
+  async function sendToOne({ url, service }: GatewayWithService, request: WireRequest) {
     const before = service.requests.length;
     const response = await send(url, request);
     return { ...response, upstream: sortReads(service.requests.slice(before).map(comparable)) };

@@ -264,17 +264,3 @@ function streamOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
     },
   });
 }
-
-/** Older names, until all tests use the new ones. */
-export type TestGateway = StartedGateway;
-export type ScriptedGateway = GatewayWithService;
-export type SandboxedGateway = GatewayWithService;
-export const startScriptedGateway = (service: Script, options: Partial<GatewayOptions> = {}, deps?: TestDeps) =>
-  startGateway({ service, ...options }, deps);
-export const startSandboxedGateway = ({
-  options = {},
-  now,
-}: {
-  options?: Partial<GatewayOptions>;
-  now?: () => Date;
-} = {}) => startGateway({ service: 'sandbox', ...options }, { ...(now && { now }) });

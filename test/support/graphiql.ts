@@ -3,7 +3,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { launchBrowser } from './browser.ts';
-import { type SandboxedGateway, startSandboxedGateway } from './gateway.ts';
+import { type GatewayWithService, startGateway } from './gateway.ts';
 
 /** Page of GraphiQL in a browser context of its own. */
 export type GraphiqlVisitor = Awaited<ReturnType<typeof visitGraphiql>>;
@@ -45,7 +45,7 @@ export const AUTHORIZATION = `ApiKey ${SANDBOX_KEYS.development}`;
 /** Browser, gateway and page that the tests of a file share. Each test leaves the page usable for the next one. */
 export interface SharedGraphiql extends Omit<GraphiqlVisitor, keyof AsyncDisposable> {
   browser: Browser;
-  gateway: SandboxedGateway;
+  gateway: GatewayWithService;
   /** Opens another page, by default of the same gateway, and in a context of its own. */
   visit(
     url?: string,
@@ -68,7 +68,7 @@ export function shareGraphiql(
   beforeAll(async () => {
     const browser = await launchBrowser();
     stack.defer(() => browser.close());
-    const gateway = stack.use(await startSandboxedGateway({ options: { graphiql } }));
+    const gateway = stack.use(await startGateway({ service: 'sandbox', graphiql }));
     const visit: SharedGraphiql['visit'] = (url = gateway.url, ...rest) => visitGraphiql(browser, url, ...rest);
     Object.assign(shared, await visit(gateway.url, options), { browser, gateway, visit });
   });

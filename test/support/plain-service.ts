@@ -1,5 +1,5 @@
 import { feed, group, subscriber, workflow } from './records.ts';
-import { type ServiceRequest, type ServiceResponse, startService, type TestService } from './service.ts';
+import { type ScriptedService, type ServiceRequest, type ServiceResponse, startService } from './service.ts';
 
 /** Path prefix of the service. */
 export const PREFIX = '/notify/api';
@@ -8,7 +8,7 @@ export const PREFIX = '/notify/api';
  * Starts a minimal implementation of the contract that differs from the sandbox wherever the contract allows it: it has a path prefix,
  * bodies without an envelope, the group embedded in the workflow, idempotent status updates and different ids. It ignores keys.
  */
-export async function startPlainService(): Promise<TestService> {
+export async function startPlainService(): Promise<ScriptedService> {
   const groups = new Map([['grp-1', group({ _id: 'grp-1', name: 'First' })]]);
   const feeds = new Map([['feed-1', feed({ _id: 'feed-1', name: 'Used', identifier: 'used' })]]);
   const subscribers = new Map<string, ReturnType<typeof subscriber>>();

@@ -289,5 +289,3 @@ function readRequests(socket: Socket, onRequest: (request: Omit<ServiceRequest, 
     }
   });
 }
-
-export type TestService = ScriptedService;

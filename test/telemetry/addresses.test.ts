@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { feed } from '../support/records.ts';
 import { createTestFolder } from '../support/sandbox-files.ts';
@@ -15,7 +15,8 @@ const CREATE_FEED = 'mutation { createFeed(input: { name: "News" }) { __typename
 /** Sends a write. @returns the addresses in the two logs, and the headers that the service got */
 async function write(trustedProxies: GatewayOptions['trustedProxies'], headers: Record<string, string>) {
   const file = (await createTestFolder()).path('audit.jsonl');
-  await using gateway = await startScriptedGateway(() => ({ status: 201, body: { data: feed() } }), {
+  await using gateway = await startGateway({
+    service: () => ({ status: 201, body: { data: feed() } }),
     audit: { to: { file } },
     ...(trustedProxies && { trustedProxies }),
   });

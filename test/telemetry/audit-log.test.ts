@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import events from '../../src/modules/events.ts';
-import { startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { type StartedGateway, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { ofTest } from '../support/lifetime.ts';
 import { metricValues } from '../support/metrics-text.ts';
@@ -41,11 +41,12 @@ async function startAudited(required: boolean) {
       : { status: 201, body: { data: subscriber({ subscriberId: 'u1' }) } };
   };
   const audit = { to: { file: path }, required };
-  const gateway = ofTest(await startScriptedGateway(script, { maxRetries: 0, clients: clientsOf(signer), audit }));
+  const gateway = ofTest(await startGateway({ service: script, maxRetries: 0, clients: clientsOf(signer), audit }));
   return { path, readLines, gateway, sentWith };
 }
 
-const countsOf = async (gateway: TestGateway) => metricValues(await gateway.metrics(), /^notigraph_audit_lines_total/);
+const countsOf = async (gateway: StartedGateway) =>
+  metricValues(await gateway.metrics(), /^notigraph_audit_lines_total/);
 
 it('has one line per write with its author, ids and outcome, and neither values nor keys', async () => {
   const { path, readLines, gateway } = await startAudited(false);
@@ -121,13 +122,14 @@ it('has the ids of the transactions of events, also of those that the service ch
   const folder = await createTestFolder();
   const file = folder.path('audit.jsonl');
   const chosen = { acknowledged: true, status: 'processed', transactionId: 'chosen' };
-  await using gateway = await startScriptedGateway(
-    ({ path }) => ({
+  await using gateway = await startGateway({
+    service: ({ path }) => ({
       status: 201,
       body: { data: path.endsWith('/bulk') ? [chosen, { ...chosen, transactionId: 'own' }] : chosen },
     }),
-    { audit: { to: { file } }, modules: [events] },
-  );
+    audit: { to: { file } },
+    modules: [events],
+  });
   const event = '{ workflow: "w", subscriberIds: ["a"] }';
   await gateway.data(`mutation { triggerEvent(input: { event: ${event} }) { __typename } }`);
   await gateway.data(`mutation { triggerEvents(input: { events: [${event}, ${event}] }) { __typename } }`);

@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createClient, NotificationGroupsDocument } from '../../packages/client/src/index.ts';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { metricValues } from '../support/metrics-text.ts';
 
 const GROUPS = '{ notificationGroups { id } }';
 
-const gateway = ofFile(await startScriptedGateway(() => ({ body: { data: [] } })));
+const gateway = ofFile(await startGateway({ service: () => ({ body: { data: [] } }) }));
 
 describe('the names of clients', () => {
   beforeAll(async () => {
@@ -69,9 +69,10 @@ const NAMES = 110;
 const CONCURRENCY = 10;
 
 it('made-up names of clients get at most 100 counts, and none if the caller is not authenticated', async () => {
-  await using gateway = await startScriptedGateway(({ headers }) =>
-    headers.authorization === 'ApiKey accepted' ? { body: { data: [] } } : { status: 401, body: {} },
-  );
+  await using gateway = await startGateway({
+    service: ({ headers }) =>
+      headers.authorization === 'ApiKey accepted' ? { body: { data: [] } } : { status: 401, body: {} },
+  });
   async function sendNames(prefix: string, authorization: string | null): Promise<void> {
     for (let i = 0; i < NAMES; i += CONCURRENCY) {
       const names = Array.from({ length: CONCURRENCY }, (_, n) => `${prefix}-${i + n}`);

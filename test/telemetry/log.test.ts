@@ -7,7 +7,7 @@ import { arrayOf, recordOf } from '../../src/lib/is-record.ts';
 import events from '../../src/modules/events.ts';
 import topics from '../../src/modules/topics.ts';
 import { createJsonLogger, infoWriterOf } from '../../src/telemetry/json-logger.ts';
-import { startGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
@@ -33,7 +33,7 @@ const HOSTILE_TEXTS = [
 const linesOf = (log: Record<string, unknown>[]) => log.filter(({ msg }) => msg === 'operation');
 
 it('one line per operation has its caller, name, result, duration and upstream calls', async () => {
-  await using gateway = await startSandboxedGateway();
+  await using gateway = await startGateway({ service: 'sandbox' });
   await gateway.data(
     'query Both { notificationGroups { id } workflow(idOrIdentifier: "weekly-digest") { id } }',
     {},
@@ -61,10 +61,12 @@ it('one line per operation has its caller, name, result, duration and upstream c
 });
 
 it('with logSample 0, only operations that fail or take a second have a line, and metrics count all', async () => {
-  await using gateway = await startScriptedGateway(
-    ({ headers }) => (headers.authorization === 'ApiKey bad' ? { status: 500, body: {} } : { body: { data: [] } }),
-    { logSample: 0, maxRetries: 0 },
-  );
+  await using gateway = await startGateway({
+    service: ({ headers }) =>
+      headers.authorization === 'ApiKey bad' ? { status: 500, body: {} } : { body: { data: [] } },
+    logSample: 0,
+    maxRetries: 0,
+  });
   const groups = (authorization: string) => gateway.send('{ notificationGroups { id } }', {}, { authorization });
   await groups('ApiKey good');
   await groups('ApiKey bad');
@@ -81,7 +83,7 @@ it('with logSample 0, only operations that fail or take a second have a line, an
 });
 
 it('logSample is the share of the operations that have a line', async () => {
-  await using gateway = await startScriptedGateway(() => ({ body: { data: [] } }), { logSample: 0.5 });
+  await using gateway = await startGateway({ service: () => ({ body: { data: [] } }), logSample: 0.5 });
   for (let i = 0; i < 100; i += 1) {
     await gateway.send('{ __typename }');
   }
@@ -173,7 +175,7 @@ const warningsOf = ({ log }: { log: Record<string, unknown>[] }) => log.filter((
 
 it('a fault of an endpoint is logged as one warning, and counted once, however many fields fail', async () => {
   const episodes = useEpisodes();
-  await using gateway = await startScriptedGateway(() => ({ status: 500, body: {} }));
+  await using gateway = await startGateway({ service: () => ({ status: 500, body: {} }) });
   const { codes } = await gateway.send(
     '{ workflows(idsOrIdentifiers: ["a", "b", "c", "d"]) { id } notificationGroups { id } }',
   );
@@ -190,7 +192,7 @@ it.each<[failure: string, response: ServiceResponse, line: object]>([
   ['500', { status: 500, body: {} }, { code: 'UPSTREAM_ERROR', httpStatus: 500 }],
 ])('%s is one warning per endpoint and episode, not one per operation or key', async (_, response, line) => {
   const episodes = useEpisodes();
-  await using gateway = await startScriptedGateway(() => response, { maxRetries: 0 });
+  await using gateway = await startGateway({ service: () => response, maxRetries: 0 });
   for (let i = 0; i < 20; i += 1) {
     const headers = { 'x-request-id': `request-${i}` };
     await gateway.send('{ notificationGroups { id } }', {}, { authorization: `ApiKey key-${i}`, headers });
@@ -209,7 +211,7 @@ it.each<[failure: string, response: ServiceResponse, line: object]>([
 it('the rejected key of each tenant is one warning', async () => {
   const signer = createSigner();
   const script = () => ({ status: 401, body: { statusCode: 401 } });
-  await using gateway = await startScriptedGateway(script, { clients: clientsOf(signer, {}, { server: {} }) });
+  await using gateway = await startGateway({ service: script, clients: clientsOf(signer, {}, { server: {} }) });
   for (const tenant of ['acme', 'acme', 'globex']) {
     await gateway.send('{ notificationGroups { id } }', {}, { authorization: await signer.bearer({ tenant }) });
   }
@@ -224,7 +226,7 @@ it('the rejected key of each tenant is one warning', async () => {
 it('the scope that a token lacks is the reason in the line, and the operation counts as rejected', async () => {
   const signer = createSigner();
   const clients = clientsOf(signer, { scopes: ['workflows:read'] });
-  await using gateway = await startScriptedGateway(() => {}, { clients });
+  await using gateway = await startGateway({ service: () => {}, clients });
   const { status } = await gateway.send('{ notificationGroups { id } }', {}, { authorization: await signer.bearer() });
   expect(status).toBe(403);
   expect(linesOf(gateway.log)).toMatchObject([{ code: 'FORBIDDEN', reason: 'groups:read', httpStatus: 403 }]);
@@ -236,9 +238,8 @@ it('the scope that a token lacks is the reason in the line, and the operation co
 it('mistakes of callers, and what has lines of its own, are no warnings of failures', async () => {
   const page = { status: 404, headers: { 'content-type': 'text/html' }, body: '<p>no' };
   const responses: ServiceResponse[] = [{ status: 400, body: { statusCode: 400, message: 'No' } }, page];
-  await using gateway = await startScriptedGateway(
-    () => responses.shift() ?? { status: 503, body: {} },
-    { maxRetries: 0 },
+  await using gateway = await startGateway(
+    { service: () => responses.shift() ?? { status: 503, body: {} }, maxRetries: 0 },
     {
       breakerMinimumCalls: 3,
     },
@@ -254,8 +255,8 @@ it('mistakes of callers, and what has lines of its own, are no warnings of failu
 });
 
 it('failures that mutations return as data are in the line of the operation, and counted by field and kind', async () => {
-  await using gateway = await startScriptedGateway(
-    ({ path, body }) => {
+  await using gateway = await startGateway({
+    service: ({ path, body }) => {
       const { name, events: sent = [] } = recordOf(JSON.parse(body || '{}'));
       const toEvent = (status: unknown) =>
         status === 'null' ? null : { acknowledged: true, status, transactionId: `t-${status}` };
@@ -272,8 +273,9 @@ it('failures that mutations return as data are in the line of the operation, and
             : { status: 409, body: { statusCode: 409, message: 'No' } };
       }
     },
-    { modules: [events, topics], logSample: 0 },
-  );
+    modules: [events, topics],
+    logSample: 0,
+  });
   const event = (workflow: string) => `{ workflow: "${workflow}", subscriberIds: ["a"] }`;
   const trigger = (workflow: string) => `triggerEvent(input: { event: ${event(workflow)} }) { __typename }`;
   for (const document of [
@@ -315,7 +317,7 @@ it('failures that mutations return as data are in the line of the operation, and
 
 it('tenants are logged under stable hashes instead of keys, equal across gateways that share a secret', async () => {
   const tenantsOf = async (logSecret: string | { file: string }) => {
-    await using gateway = await startScriptedGateway(() => {}, { logSecret });
+    await using gateway = await startGateway({ service: () => {}, logSecret });
     for (const key of [SANDBOX_KEYS.development, SANDBOX_KEYS.production, SANDBOX_KEYS.development]) {
       await gateway.data('{ __typename }', {}, { authorization: `ApiKey ${key}` });
     }
@@ -335,7 +337,7 @@ it('tenants are logged under stable hashes instead of keys, equal across gateway
 });
 
 it('keys, variables, bodies and ids are never logged', async () => {
-  await using gateway = await startSandboxedGateway();
+  await using gateway = await startGateway({ service: 'sandbox' });
   const canary = 'canary-value-4711';
   await gateway.send('mutation ($n: String!) { createFeed(input: { name: $n }) { __typename } }', { n: canary });
   await gateway.send(`{ workflow(idOrIdentifier: "${canary}") { id } }`);

@@ -9,7 +9,7 @@ import type { ServerOptions } from '../../packages/cli/src/server/server.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { createCounts, createGatewayMetrics, serviceSamples } from '../../src/telemetry/gateway-metrics.ts';
 import { formatMetrics } from '../../src/telemetry/metrics.ts';
-import { startGateway, startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { startPausedServer } from '../support/paused-server.ts';
@@ -31,7 +31,7 @@ async function start(
   options: Partial<GatewayOptions> = {},
   server: Partial<ServerOptions> = {},
 ) {
-  const gateway = await startScriptedGateway(script, options, { server });
+  const gateway = await startGateway({ service: script, ...options }, { server });
   /** Returns the metrics of the server, which are also those of the process. */
   const scrape = async () => (await fetch(new URL('/metrics', gateway.url))).text();
   return { ...gateway, scrape };

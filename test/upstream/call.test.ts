@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { endpoint } from '../../src/upstream/endpoint.ts';
 import { errorOf, isUpstreamError, type UpstreamError } from '../../src/upstream/errors.ts';
-import { firstOnly } from '../support/faults.ts';
+import { firstOnly } from '../support/failing-service.ts';
 import { guards } from '../support/guards.ts';
 import { workflow } from '../support/records.ts';
 import type { Script } from '../support/service.ts';

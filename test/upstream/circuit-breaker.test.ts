@@ -3,7 +3,7 @@ import type { GatewayOptions } from '../../src/gateway.ts';
 import { clientClosed, type Endpoint, errorOf, type UpstreamError } from '../../src/upstream/errors.ts';
 import { createCircuitBreaker } from '../../src/upstream/policies/circuit-breaker.ts';
 import { errorFromResponse } from '../../src/upstream/transport/to-error.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { type StartedGateway, startGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { workflow } from '../support/records.ts';
 import { type Script, startService } from '../support/service.ts';
@@ -11,7 +11,7 @@ import { type Script, startService } from '../support/service.ts';
 const answer: Script = (_, connection) => connection.answer({ body: { data: workflow() } });
 const hang: Script = () => {};
 
-const read = (gateway: TestGateway, id: number | string, key: string) =>
+const read = (gateway: StartedGateway, id: number | string, key: string) =>
   gateway.send(`{ workflow(idOrIdentifier: "w${id}") { id } }`, {}, { authorization: `ApiKey ${key}` });
 
 describe('the circuit breaker', () => {
@@ -226,9 +226,9 @@ const optionsFor = (url: string, options: Partial<GatewayOptions>): GatewayOptio
   ...options,
 });
 
-const linesOf = ({ log }: TestGateway) => log.filter(({ msg }) => /circuit breaker/.test(String(msg)));
+const linesOf = ({ log }: StartedGateway) => log.filter(({ msg }) => /circuit breaker/.test(String(msg)));
 
-const stateOf = async (gateway: TestGateway) =>
+const stateOf = async (gateway: StartedGateway) =>
   Object.values(metricValues(await gateway.metrics(), /^notigraph_circuit_breaker_state/))[0];
 
 it.each<[string, Script]>([

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { shippedManifest } from '../../src/graphql/documents/shipped-operations.ts';
 import { type ContractCheck, createContractCheck, readErrors } from '../support/contract.ts';
-import { deviationsIn, startGateway, type TestGateway } from '../support/gateway.ts';
+import { deviationsIn, type StartedGateway, startGateway } from '../support/gateway.ts';
 import { operations } from '../support/operations.ts';
 import { PREFIX, startPlainService } from '../support/plain-service.ts';
 import { type Exchange, forwardTo, startService } from '../support/service.ts';
@@ -66,7 +66,7 @@ if (url !== undefined && key !== undefined) {
 
 describe.each(Object.entries(services))('every operation on %s', (_, service) => {
   const recorded: Exchange[] = [];
-  let gateway: TestGateway;
+  let gateway: StartedGateway;
   let check: ContractCheck;
 
   beforeAll(async () => {
@@ -85,7 +85,7 @@ describe.each(Object.entries(services))('every operation on %s', (_, service) =>
   const executed = new Set<unknown>();
 
   /** Runs an operation with the credential of the service. */
-  const run: TestGateway['data'] = (document, variables) => {
+  const run: StartedGateway['data'] = (document, variables) => {
     executed.add(document);
     return gateway.data(document, variables, { authorization: service.authorization });
   };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { sampleSize } from '../support/samples.ts';
@@ -13,7 +13,7 @@ guards('src/upstream/transport/reasons.ts', 'readReasons.read');
 guards('src/upstream/transport/to-error.ts', 'readErrorId');
 
 let response: ServiceResponse;
-const gateway = ofFile(await startScriptedGateway(() => response));
+const gateway = ofFile(await startGateway({ service: () => response }));
 
 const READ = 'query { workflow(idOrIdentifier: "w1") { id } }';
 const CREATE = `mutation { createFeed(input: { name: "a" }) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createCounts } from '../../src/telemetry/gateway-metrics.ts';
 import { RESPONSES } from '../../src/upstream/contract/responses.gen.ts';
 import { CONTRACT } from '../../src/upstream/endpoints.ts';
-import { deviationsIn, startGateway, startScriptedGateway } from '../support/gateway.ts';
+import { deviationsIn, startGateway } from '../support/gateway.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
@@ -121,7 +121,7 @@ const endpointOf = ({ method, path }: { method: string; path: string }): string 
 
 /** Gateway that has received the response of each seed once. */
 const gateway = ofFile(
-  await startScriptedGateway((request) => SEEDS[endpointOf(request)]?.response ?? { status: 500 }),
+  await startGateway({ service: (request) => SEEDS[endpointOf(request)]?.response ?? { status: 500 } }),
 );
 for (const { operation } of Object.values(SEEDS)) {
   await gateway.data(operation);
@@ -173,9 +173,9 @@ it('known differences of real services are no deviations, nor are free-form valu
     ],
     'GET /v1/notifications/graph/stats': [{ body: { data: [entry()] } }, { body: [] }],
   };
-  await using gateway = await startScriptedGateway(
-    (request) => responses[endpointOf(request)]?.shift() ?? { status: 500 },
-  );
+  await using gateway = await startGateway({
+    service: (request) => responses[endpointOf(request)]?.shift() ?? { status: 500 },
+  });
   for (const endpoint of Object.keys(responses)) {
     while (responses[endpoint]?.length !== 0) {
       await gateway.data(SEEDS[endpoint]?.operation ?? '');
@@ -219,7 +219,7 @@ it('all of a response is checked, also if it is long', async () => {
   const groups: object[] = Array.from({ length: 2_500 }, () => group());
   groups[1_000] = { ...group(), _environmentId: null };
   groups[2_400] = { ...group(), name: null };
-  await using gateway = await startScriptedGateway(() => ({ body: groups }));
+  await using gateway = await startGateway({ service: () => ({ body: groups }) });
   await gateway.data('{ notificationGroups { id } }');
   const route = 'GET /v1/notification-groups';
   expect(deviationsIn(gateway.log)).toEqual([`${route} []._environmentId null`, `${route} [].name null`]);

@@ -13,7 +13,7 @@ import {
   setUp,
   WRITES,
   watchTimers,
-} from '../support/faults.ts';
+} from '../support/failing-service.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { healthyResponse } from '../support/healthy-service.ts';

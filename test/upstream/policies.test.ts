@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Endpoint, errorOf } from '../../src/upstream/errors.ts';
 import { Retry, type RetrySettings } from '../../src/upstream/policies/retry.ts';
 import { errorFromFailure } from '../../src/upstream/transport/to-error.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { bytesInUse } from '../support/heap.ts';
 import { feed, subscriber, workflow } from '../support/records.ts';
@@ -134,7 +134,7 @@ describe('calls of one credential', () => {
     const script: Script = (request, connection) =>
       request.headers.authorization === 'ApiKey quiet' ? { body: { data: workflow() } } : defer(request, connection);
     const patient = { operationTimeoutMs: 120_000, attemptTimeoutMs: 120_000 }; // No call may time out on a busy machine.
-    await using gateway = await startScriptedGateway(script, patient);
+    await using gateway = await startGateway({ service: script, ...patient });
     const ask = (document: string, key = 'busy') => gateway.send(document, {}, { authorization: `ApiKey ${key}` });
     const read = (id: number) => ask(`{ workflow(idOrIdentifier: "w${id}") { name } }`);
 
@@ -222,7 +222,7 @@ describe('one operation', () => {
   const answerAll: Script = ({ path }) => ({ body: { data: path === '/v1/notification-groups' ? [] : workflow() } });
 
   it('can make fifty upstream calls; the next one fails with BUDGET_EXCEEDED without being sent', async () => {
-    await using gateway = await startScriptedGateway(answerAll);
+    await using gateway = await startGateway({ service: answerAll });
     const document = `query ($ids: [ID!]!, $one: Boolean!) {
       workflows(idsOrIdentifiers: $ids) { id } notificationGroups @include(if: $one) { id } }`;
     expect((await gateway.send(document, { ids: ids(50), one: false })).codes).toEqual([]);
@@ -240,9 +240,10 @@ describe('one operation', () => {
     const warnings: Error[] = [];
     const onWarning = (warning: Error) => void warnings.push(warning);
     process.on('warning', onWarning);
-    await using gateway = await startScriptedGateway(({ path }, { answer }) =>
-      answer({ status: 201, body: { data: path === '/v1/feeds' ? feed() : subscriber() } }),
-    );
+    await using gateway = await startGateway({
+      service: ({ path }, { answer }) =>
+        answer({ status: 201, body: { data: path === '/v1/feeds' ? feed() : subscriber() } }),
+    });
     const item = '{ results { __typename ... on UpstreamFailure { outcome retryable } } succeeded failed }';
     const document = `mutation ($many: CreateSubscribersInput!, $one: CreateSubscribersInput!) {
       many: createSubscribers(input: $many) ${item} one: createSubscribers(input: $one) ${item}

@@ -4,7 +4,7 @@ import { isCredential } from '../../src/auth/identity.ts';
 import type { Endpoint, UpstreamError } from '../../src/upstream/errors.ts';
 import { unwrap } from '../../src/upstream/response-form.ts';
 import { errorFromResponse, parseRetryAfter } from '../../src/upstream/transport/to-error.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';
 import { sampleSize } from '../support/samples.ts';
 import { formatResponse } from '../support/service.ts';
@@ -123,7 +123,7 @@ describe('a credential', () => {
   });
 
   it('arrives upstream byte for byte', async () => {
-    await using gateway = await startScriptedGateway((_, { answer }) => answer({ body: { data: workflow() } }));
+    await using gateway = await startGateway({ service: (_, { answer }) => answer({ body: { data: workflow() } }) });
     const send = async (key: string) => {
       await gateway.data('{ workflow(idOrIdentifier: "w1") { id } }', {}, { authorization: `ApiKey ${key}` });
       expect(gateway.service.requests.at(-1)?.head).toContain(`\r\nauthorization: ApiKey ${key}\r\n`);
@@ -227,12 +227,15 @@ describe('the body of a failure', () => {
 it('a response of any bytes results in data or an error with an upstream error code', async () => {
   const whole = Buffer.from(formatResponse({ body: { data: workflow() } }));
   let sent: Uint8Array = whole;
-  await using gateway = await startScriptedGateway(
-    (_, { send, end }) => {
-      send(sent);
-      end();
+  await using gateway = await startGateway(
+    {
+      service: (_, { send, end }) => {
+        send(sent);
+        end();
+      },
+      maxRetries: 0,
+      attemptTimeoutMs: 1_000,
     },
-    { maxRetries: 0, attemptTimeoutMs: 1_000 },
     { breakerMinimumCalls: 1e5 },
   );
   const anyBytes = fc.oneof(

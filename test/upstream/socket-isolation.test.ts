@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { digestOf } from '../support/concurrent-load.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { workflow } from '../support/records.ts';
 import { type Connection, formatResponse, type ServiceRequest } from '../support/service.ts';
@@ -38,7 +38,7 @@ afterEach(() => {
 describe('a socket', () => {
   it('is reused by the same credential, and by another one after 20 ms without use', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
-    await using gateway = await startScriptedGateway(echoOnce);
+    await using gateway = await startGateway({ service: echoOnce });
     const used = async (key: string) => {
       await gateway.data(DOCUMENT, { id: `of-${key}` }, { authorization: `ApiKey ${key}` });
       return gateway.service.requests.at(-1)?.connection;
@@ -53,7 +53,7 @@ describe('a socket', () => {
   });
 
   it('is reused by any credential if all sockets are taken', async () => {
-    await using gateway = await startScriptedGateway(echoOnce, { sockets: 2 });
+    await using gateway = await startGateway({ service: echoOnce, sockets: 2 });
     for (const key of ['a', 'b', 'c', 'd', 'e']) {
       await gateway.data(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` });
     }
@@ -61,7 +61,7 @@ describe('a socket', () => {
   });
 
   it('with isolation serves only one credential, and is closed if another one needs its place', async () => {
-    await using gateway = await startScriptedGateway(echoOnce, { sockets: 2, isolateConnections: 'credential' });
+    await using gateway = await startGateway({ service: echoOnce, sockets: 2, isolateConnections: 'credential' });
     for (const key of ['a', 'b', 'a', 'b', 'a', 'c', 'a', 'c', 'b', 'b']) {
       await gateway.data(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` });
     }
@@ -76,10 +76,13 @@ describe('a socket', () => {
   ])('is closed if it receives %s while it is idle', async (_, bytes) => {
     const sends: Connection['send'][] = [];
     const options = { socketIdleMs: 60_000 }; // Longer than the test waits.
-    await using gateway = await startScriptedGateway((request, connection) => {
-      sends.push(connection.send);
-      echoOnce(request, connection);
-    }, options);
+    await using gateway = await startGateway({
+      service: (request, connection) => {
+        sends.push(connection.send);
+        echoOnce(request, connection);
+      },
+      ...options,
+    });
     const read = () => gateway.data(DOCUMENT, { id: 'x' });
     await read();
     await read();
@@ -156,7 +159,7 @@ describe.each(MODES)('with isolation %s', (isolateConnections) => {
   });
 
   it('a service that restarts is reconnected', async () => {
-    await using gateway = await startScriptedGateway(echoOnce, { sockets: 2, isolateConnections, maxRetries: 0 });
+    await using gateway = await startGateway({ service: echoOnce, sockets: 2, isolateConnections, maxRetries: 0 });
     const read = (key: string) => gateway.send(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` });
     for (let i = 0; i < 3; i += 1) {
       expect((await read('a')).codes).toEqual([]);

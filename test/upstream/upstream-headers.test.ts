@@ -5,7 +5,7 @@ import { defineModule } from '../../src/modules/index.ts';
 import { runCommand, startServing } from '../support/command.ts';
 import { problemsOf } from '../support/configuration.ts';
 import { sendExplain } from '../support/explain.ts';
-import { startGateway, startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { setUpImport } from '../support/import.ts';
 import { group, subscriber } from '../support/records.ts';
@@ -41,7 +41,8 @@ describe('every request to the service has the headers of upstreamHeaders', () =
       isDown = false;
       return isFirst ? { status: 503, body: {} } : healthyService(request, connection);
     };
-    await using gateway = await startScriptedGateway(script, {
+    await using gateway = await startGateway({
+      service: script,
       upstreamHeaders: { 'X-Access-Token': SECRET, 'x-region': 'eu' },
     });
     await gateway.data(GROUPS);
@@ -135,7 +136,8 @@ describe('every request to the service has the headers of upstreamHeaders', () =
         }),
       );
     });
-    await using gateway = await startScriptedGateway(() => ({ body: { data: {} } }), {
+    await using gateway = await startGateway({
+      service: () => ({ body: { data: {} } }),
       modules: [things],
       upstreamHeaders: { 'x-region': 'eu' },
     });
@@ -181,7 +183,8 @@ it('a changed file is read anew, and an invalid one is logged without its conten
     await rename(`${file}.new`, file);
   };
   await write('first\n');
-  await using gateway = await startScriptedGateway(healthyService, {
+  await using gateway = await startGateway({
+    service: 'healthy',
     upstreamHeaders: { 'X-Access-Token': { file } },
     reloadSeconds: 0.02,
   });
@@ -204,10 +207,10 @@ it('a changed file is read anew, and an invalid one is logged without its conten
 it('a message of the service that quotes a value is not shown', async () => {
   const quotes = [SECRET, SECRET.toUpperCase(), Buffer.from(SECRET).toString('base64'), encodeURIComponent(SECRET)];
   let quote = '';
-  await using gateway = await startScriptedGateway(
-    () => ({ status: 422, body: { message: `The token ${quote} is unknown.`, errorId: SECRET } }),
-    { upstreamHeaders: { 'X-Access-Token': SECRET, 'X-Short': 'eu' } },
-  );
+  await using gateway = await startGateway({
+    service: () => ({ status: 422, body: { message: `The token ${quote} is unknown.`, errorId: SECRET } }),
+    upstreamHeaders: { 'X-Access-Token': SECRET, 'X-Short': 'eu' },
+  });
   const messageOf = async () => Object(await gateway.data(CREATE)).createFeed.message;
   for (quote of quotes) {
     expect(await messageOf()).toBe('The notification service rejected the input.');

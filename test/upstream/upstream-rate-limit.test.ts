@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { Usage } from '../../src/telemetry/usage.ts';
 import { readRateLimit } from '../../src/upstream/transport/exchange.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { feed, workflow } from '../support/records.ts';
 import type { Script } from '../support/service.ts';
@@ -27,7 +27,7 @@ const respond429 =
 
 /** Starts a gateway and its service. */
 async function setUp(script: Script, options: Omit<GatewayOptions, 'upstream'> = {}) {
-  const gateway = await startScriptedGateway(script, options);
+  const gateway = await startGateway({ service: script, ...options });
   return {
     ...gateway,
     calls: () => gateway.service.requests.length,

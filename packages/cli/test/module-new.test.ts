@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { runCommand } from '../../../test/support/command.ts';
 import { ROOT } from '../../../test/support/docs.ts';
-import { startScriptedGateway } from '../../../test/support/gateway.ts';
+import { startGateway } from '../../../test/support/gateway.ts';
 import { generateModule } from '../../../test/support/generated-module.ts';
 import { createFolderOfEachTest } from '../../../test/support/sandbox-files.ts';
 import { sendOperation } from '../../../test/support/send-operation.ts';
@@ -96,7 +96,7 @@ it('a module of a document serves', async () => {
         : { status: 204 };
   };
   const books = await generateModule('books', 'packages/cli/test/documents/library.yaml');
-  await using gateway = await startScriptedGateway(respond, { modules: [books] });
+  await using gateway = await startGateway({ service: respond, modules: [books] });
   const { service } = gateway;
   const send = (document: string) => sendOperation(gateway.url, document);
   const { calls } = service;

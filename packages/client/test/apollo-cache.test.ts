@@ -3,7 +3,7 @@ import { type DocumentNode, OperationTypeNode, parse, visit } from 'graphql';
 import { expect, it } from 'vitest';
 import { loadOperations } from '../../../src/graphql/documents/shipped-operations.ts';
 import workflowPages from '../../../src/modules/workflows.ts';
-import { startSandboxedGateway, startScriptedGateway } from '../../../test/support/gateway.ts';
+import { startGateway } from '../../../test/support/gateway.ts';
 import { group, workflow } from '../../../test/support/records.ts';
 import { documentOf, isMutation } from '../../../test/support/shipped-documents.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
@@ -41,7 +41,7 @@ const asQuery = (mutation: DocumentNode): DocumentNode =>
   visit(mutation, { OperationDefinition: (node) => ({ ...node, operation: OperationTypeNode.QUERY }) });
 
 it('one cache holds the responses of all shipped operations, and reads each of them back unchanged', async () => {
-  await using gateway = await startSandboxedGateway();
+  await using gateway = await startGateway({ service: 'sandbox' });
   const { apollo, cache, responses } = createApollo(gateway.url);
   const queries: { query: DocumentNode; variables: Record<string, unknown> }[] = [];
 
@@ -65,7 +65,7 @@ it('one cache holds the responses of all shipped operations, and reads each of t
 });
 
 it('mutations update the cached record, and a deletion leaves it to the app', async () => {
-  await using gateway = await startSandboxedGateway();
+  await using gateway = await startGateway({ service: 'sandbox' });
   const { apollo, cache } = createApollo(gateway.url);
   const namesOf = () =>
     cache.readQuery({ query: NotificationGroupsDocument })?.notificationGroups?.map((group) => group?.name);
@@ -113,8 +113,8 @@ const LIST = parse(`{
 it('a list of workflows changes nothing of the workflow on the screen, whose content the list does not have', async () => {
   const step = { _id: 's1', name: 'Email', active: true, filters: [{ _id: 'f1', type: 'BOOLEAN' }] };
   const complete = { ...step, template: { _id: 's1', type: 'email', subject: 'Hi', content: 'Hello {{name}}' } };
-  await using gateway = await startScriptedGateway(
-    ({ path }) => ({
+  await using gateway = await startGateway({
+    service: ({ path }) => ({
       body: path.startsWith('/v1/workflows?')
         ? {
             page: 0,
@@ -129,8 +129,8 @@ it('a list of workflows changes nothing of the workflow on the screen, whose con
           }
         : { data: path.includes('/notification-groups') ? group() : workflow({ steps: [complete] }) },
     }),
-    { modules: [workflowPages] },
-  );
+    modules: [workflowPages],
+  });
   const { apollo, cache, responses } = createApollo(gateway.url);
   const screen = { query: WorkflowDocument, variables: { idOrIdentifier: 'w1' } };
   const shown: unknown[] = [];

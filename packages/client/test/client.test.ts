@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import events from '../../../src/modules/events.ts';
-import { startGateway, startSandboxedGateway, startScriptedGateway } from '../../../test/support/gateway.ts';
+import { startGateway } from '../../../test/support/gateway.ts';
 import { listen } from '../../../test/support/listen.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
 import {
@@ -25,7 +25,7 @@ import {
 const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
 
 it('calls the credential function before every request', async () => {
-  await using gateway = await startSandboxedGateway();
+  await using gateway = await startGateway({ service: 'sandbox' });
   const credentials = [authorization, undefined, `ApiKey ${SANDBOX_KEYS.production}`];
   const notigraph = createClient({ url: new URL(gateway.url), authorization: async () => credentials.shift() });
 
@@ -42,7 +42,7 @@ it('calls the credential function before every request', async () => {
 });
 
 it('sends the headers of a request', async () => {
-  await using gateway = await startSandboxedGateway();
+  await using gateway = await startGateway({ service: 'sandbox' });
   const notigraph = createClient({ url: gateway.url, authorization });
   const create = () =>
     notigraph.request(
@@ -59,7 +59,7 @@ it('sends the headers of a request', async () => {
 });
 
 it('gives each mutation an idempotency key, also without `crypto`, as in React Native', async () => {
-  await using gateway = await startSandboxedGateway();
+  await using gateway = await startGateway({ service: 'sandbox' });
   const notigraph = createClient({ url: gateway.url, authorization });
   const create = async (name: string) => {
     const { errors } = await notigraph.request(CreateNotificationGroupDocument, { input: { name } });
@@ -77,7 +77,7 @@ it('gives each mutation an idempotency key, also without `crypto`, as in React N
 });
 
 it('gets exactly the days that it asks for, of which today is one', async () => {
-  await using gateway = await startSandboxedGateway({ now: () => new Date('2026-03-10T12:00:00Z') });
+  await using gateway = await startGateway({ service: 'sandbox' }, { now: () => new Date('2026-03-10T12:00:00Z') });
   const notigraph = createClient({ url: gateway.url, authorization });
   const { data } = await notigraph.request(NotificationStatsDocument, { days: 7 });
   const days = data?.notificationStats?.map((entry) => entry?.date);
@@ -112,7 +112,7 @@ it('returns partial data together with errors that a client can act on', async (
 });
 
 it('sends a document given as text', async () => {
-  await using gateway = await startSandboxedGateway();
+  await using gateway = await startGateway({ service: 'sandbox' });
   const notigraph = createClient({ url: gateway.url, authorization });
 
   const valid = await notigraph.request<{ workflow: { name: string } }, { id: string }>(
@@ -130,13 +130,13 @@ it('sends a document given as text', async () => {
 });
 
 it('triggers an event without a payload, alone and among several, and reads why it was not processed', async () => {
-  await using gateway = await startScriptedGateway(
-    ({ path, body }) => {
+  await using gateway = await startGateway({
+    service: ({ path, body }) => {
       const results = [JSON.parse(body).events ?? 'one'].flat().map(() => ({ acknowledged: true, status: 'on_hold' }));
       return { status: 201, body: { data: path.endsWith('/bulk') ? results : results[0] } };
     },
-    { modules: [events] },
-  );
+    modules: [events],
+  });
   const notigraph = createClient({ url: gateway.url, authorization });
   const event = { workflow: 'payment-failed', topicKeys: ['makers'], transactionId: 'makers-1' };
 
@@ -179,7 +179,7 @@ it('sends the id instead of the text if configured to', async () => {
 });
 
 it('reports the cost of an operation, and asks for current data, on request', async () => {
-  await using gateway = await startSandboxedGateway({ options: { cache: true } });
+  await using gateway = await startGateway({ service: 'sandbox', cache: true });
   const notigraph = createClient({ url: gateway.url, authorization });
   const read = async (options?: RequestOptions) =>
     (await notigraph.request(NotificationGroupsDocument, {}, options)).extensions?.upstream;
@@ -193,7 +193,7 @@ it('reports the cost of an operation, and asks for current data, on request', as
 });
 
 it('explains an operation, for which nothing is sent, and passes on why the gateway does not', async () => {
-  await using gateway = await startSandboxedGateway();
+  await using gateway = await startGateway({ service: 'sandbox' });
   const sandboxed = createClient({ url: gateway.url, authorization });
   const explained = await sandboxed.explain(WorkflowDocument, { idOrIdentifier: 'welcome' });
   expect(explained).toMatchObject({ attempts: 1, explanation: { budget: { min: 1, max: 2, limit: 50 } } });
@@ -218,7 +218,7 @@ it('explains an operation, for which nothing is sent, and passes on why the gate
 });
 
 it('cancels the request when its signal is aborted', async () => {
-  await using gateway = await startSandboxedGateway();
+  await using gateway = await startGateway({ service: 'sandbox' });
   const notigraph = createClient({ url: gateway.url, authorization });
   const leaving = new AbortController();
 

@@ -9,7 +9,7 @@ import { GraphQLClient } from 'graphql-request';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../../schema/trusted-documents.json' with { type: 'json' };
 import { createSchema } from '../../../src/graphql/schema.ts';
-import { startSandboxedGateway } from '../../../test/support/gateway.ts';
+import { startGateway } from '../../../test/support/gateway.ts';
 import {
   type AnyDocument,
   documentOf,
@@ -91,8 +91,8 @@ const CLIENTS: Record<string, Start> = {
 
 describe.each(Object.entries(CLIENTS))('with %s', (_, start) => {
   it('every shipped operation gets its data with the text of a trusted document', async () => {
-    await using gateway = await startSandboxedGateway({ options: { modules: shippedModules } });
-    await using reference = await startSandboxedGateway({ options: { modules: shippedModules } });
+    await using gateway = await startGateway({ service: 'sandbox', modules: shippedModules });
+    await using reference = await startGateway({ service: 'sandbox', modules: shippedModules });
     const sent: { query: string }[] = [];
     const send = start(gateway.url, (input, init) => {
       sent.push(JSON.parse(String(init?.body)));
@@ -115,7 +115,7 @@ describe.each(Object.entries(CLIENTS))('with %s', (_, start) => {
   });
 
   it('the failure of a mutation arrives with all of its fields', async () => {
-    await using gateway = await startSandboxedGateway();
+    await using gateway = await startGateway({ service: 'sandbox' });
     const send = start(gateway.url, fetch);
 
     const data = await send(documentOf('DeleteNotificationGroup'), { input: { id: '0123456789abcdef01234567' } });
@@ -145,12 +145,11 @@ const CLIENTS_BY_ID: Record<string, Start> = {
 
 /** Starts a gateway that serves only the shipped documents. */
 const startEnforcingGateway = () =>
-  startSandboxedGateway({
-    options: {
-      modules: shippedModules,
-      trustedDocuments: { manifests: MANIFESTS },
-      clients: { server: { trustedDocuments: 'enforce' } },
-    },
+  startGateway({
+    service: 'sandbox',
+    modules: shippedModules,
+    trustedDocuments: { manifests: MANIFESTS },
+    clients: { server: { trustedDocuments: 'enforce' } },
   });
 
 describe('a gateway that serves only trusted documents', () => {

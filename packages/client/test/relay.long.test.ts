@@ -8,7 +8,7 @@ import { type ConcreteRequest, createOperationDescriptor, type Environment, type
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { loadOperations } from '../../../src/graphql/documents/shipped-operations.ts';
 import { blocks, GATEWAY, ROOT, read } from '../../../test/support/docs.ts';
-import { startSandboxedGateway } from '../../../test/support/gateway.ts';
+import { startGateway } from '../../../test/support/gateway.ts';
 import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';
 import { documentOf, isMutation } from '../../../test/support/shipped-documents.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
@@ -72,8 +72,10 @@ it('Relay’s compiler accepts the shipped operations, and adds no ids to them',
 
 /** Starts a gateway that accepts only the app's documents, and Relay's environment for it. */
 async function startApp() {
-  const gateway = await startSandboxedGateway({
-    options: { trustedDocuments: { manifests: [manifest] }, clients: { server: { trustedDocuments: 'enforce' } } },
+  const gateway = await startGateway({
+    service: 'sandbox',
+    trustedDocuments: { manifests: [manifest] },
+    clients: { server: { trustedDocuments: 'enforce' } },
   });
   const program = PROGRAM.replace(`${GATEWAY}/graphql`, gateway.url).replace('Bearer', 'ApiKey');
   const token = `const getToken = async () => '${SANDBOX_KEYS.development}';`;

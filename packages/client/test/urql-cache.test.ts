@@ -1,6 +1,6 @@
 import { Client, cacheExchange, fetchExchange } from '@urql/core';
 import { expect, it } from 'vitest';
-import { startSandboxedGateway } from '../../../test/support/gateway.ts';
+import { startGateway } from '../../../test/support/gateway.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
 import {
   DeleteNotificationGroupDocument,
@@ -9,7 +9,7 @@ import {
 } from '../src/index.ts';
 
 it('urql’s cache reloads lists after a mutation that returns such a record, or names its type', async () => {
-  await using gateway = await startSandboxedGateway();
+  await using gateway = await startGateway({ service: 'sandbox' });
   const headers = { authorization: `ApiKey ${SANDBOX_KEYS.development}` };
   const urql = new Client({
     url: gateway.url,

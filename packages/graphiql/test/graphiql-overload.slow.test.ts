@@ -1,6 +1,6 @@
 import type { Page, Response, Route } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { startGateway, startSandboxedGateway } from '../../../test/support/gateway.ts';
+import { startGateway } from '../../../test/support/gateway.ts';
 import { openOperation, runOperation, shareGraphiql } from '../../../test/support/graphiql.ts';
 import { startService } from '../../../test/support/service.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
@@ -91,7 +91,7 @@ it('GraphiQL shows the response after five attempts', async () => {
 });
 
 it('GraphiQL says why it has no schema after five attempts, also before the visitor has entered a key', async () => {
-  await using open = await startSandboxedGateway({ options: { graphiql: true } });
+  await using open = await startGateway({ service: 'sandbox', graphiql: true });
   await using visitor = await shared.visit(open.url, {}, (page) =>
     answerOperations(
       page,

@@ -3,22 +3,21 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Issuer, startIssuer } from '../../../examples/dashboard/dev/issuer.ts';
 import { launchBrowser } from '../../../test/support/browser.ts';
 import { clientsOf } from '../../../test/support/dashboard.ts';
-import { type SandboxedGateway, startSandboxedGateway } from '../../../test/support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../../../test/support/gateway.ts';
 import { type GraphiqlVisitor, openOperation, visitGraphiql } from '../../../test/support/graphiql.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
 
 let browser: Browser;
 let issuer: Issuer;
-let gateway: SandboxedGateway;
+let gateway: GatewayWithService;
 let visitor: GraphiqlVisitor;
 
 beforeAll(async () => {
   [browser, issuer] = await Promise.all([launchBrowser(), startIssuer()]);
-  gateway = await startSandboxedGateway({
-    options: {
-      graphiql: true,
-      clients: clientsOf(issuer, { scopes: ['groups:read', 'stats:read', 'workflows:read'] }),
-    },
+  gateway = await startGateway({
+    service: 'sandbox',
+    graphiql: true,
+    clients: clientsOf(issuer, { scopes: ['groups:read', 'stats:read', 'workflows:read'] }),
   });
   visitor = await visitGraphiql(browser, gateway.url);
   await openOperation(visitor.page, 'Notification groups');

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { linkPackages, ROOT } from '../../../test/support/docs.ts';
-import { startSandboxedGateway } from '../../../test/support/gateway.ts';
+import { startGateway } from '../../../test/support/gateway.ts';
 import { AUTHORIZATION, runOperation, shareGraphiql } from '../../../test/support/graphiql.ts';
 import { findPrograms } from '../../../test/support/programs.ts';
 import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';
@@ -291,7 +291,7 @@ it('the sandbox’s key can be filled in again', async () => {
   expect(await key.inputValue()).toBe(SANDBOX_KEYS.development);
   expect(await key.evaluate((input) => input === document.activeElement)).toBe(true);
 
-  await using real = await startSandboxedGateway({ options: { graphiql: { authorization: AUTHORIZATION } } });
+  await using real = await startGateway({ service: 'sandbox', graphiql: { authorization: AUTHORIZATION } });
   await using other = await shared.visit(real.url);
   await other.page.getByLabel('API key').fill('');
   await other.page.getByText('Kept until you close the page').waitFor();

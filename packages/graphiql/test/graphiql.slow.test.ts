@@ -1,7 +1,7 @@
 import type { Route } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { loadOperations } from '../../../src/graphql/documents/shipped-operations.ts';
-import { startGateway, startSandboxedGateway } from '../../../test/support/gateway.ts';
+import { startGateway } from '../../../test/support/gateway.ts';
 import {
   AUTHORIZATION,
   LIFE,
@@ -308,7 +308,7 @@ describe('GraphiQL on the sandbox', () => {
 
 describe('GraphiQL on a real service', () => {
   it('asks for the key in a field, without which it misses no schema, and stores neither the key nor other headers', async () => {
-    await using real = await startSandboxedGateway({ options: { graphiql: true, introspection: false } });
+    await using real = await startGateway({ service: 'sandbox', graphiql: true, introspection: false });
     await using visitor = await shared.visit(real.url);
     const { page } = visitor;
     await page.getByRole('button', { name: 'Docs' }).click();
