@@ -7,7 +7,7 @@ import inbox from '../../src/modules/inbox.ts';
 import { defineModule } from '../../src/modules/index.ts';
 import { connectAgent } from '../support/agent.ts';
 import { sendExplain } from '../support/explain.ts';
-import { type ScriptedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { INBOX_WRITES, inboxService, SHARED_ID, subscriberIn, WHOLE_INBOX } from '../support/inbox.ts';
 import type { Claims } from '../support/issuer.ts';
@@ -67,7 +67,7 @@ const options = {
   maxRetries: 0,
 } as const;
 
-const gateway: ScriptedGateway = ofFile(await startScriptedGateway(inboxService, options));
+const gateway: GatewayWithService = ofFile(await startGateway({ service: inboxService, ...options }));
 
 beforeEach(() => gateway.service.forget());
 
@@ -386,7 +386,8 @@ describe('an issuer with another claim for the subject', () => {
     { issuer: ISSUER, audience: 'notigraph-test', publicKey: signer.publicKey, tenantClaim: 'tenant', subjectClaim },
   ];
   const start = (subjectClaim: string, rateLimit?: { calls: number; perSeconds: number }) =>
-    startScriptedGateway(inboxService, {
+    startGateway({
+      service: inboxService,
       modules: [inbox],
       clients: clientsOf(signer, {
         scopes: ['inbox:read'],
@@ -395,7 +396,7 @@ describe('an issuer with another claim for the subject', () => {
       }),
     });
   const QUERY = 'query ($id: ID) { inbox(subscriberId: $id) { unseen { count } } }';
-  const read = async (own: ScriptedGateway, claims: Claims, id?: string) =>
+  const read = async (own: GatewayWithService, claims: Claims, id?: string) =>
     own.send(QUERY, { id }, { authorization: await bearer(claims) });
 
   it.each([

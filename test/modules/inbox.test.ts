@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
+import type { GatewayOptions } from '../../src/gateway.ts';
 import { createSchema, printSdl } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
 import inbox from '../../src/modules/inbox.ts';
 import { connectAgent } from '../support/agent.ts';
 import { linesOf, sendExplain } from '../support/explain.ts';
-import { startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { INBOX_WRITES, inboxMessage, inboxService, SECRET_TEXT, SHARED_ID, WHOLE_INBOX } from '../support/inbox.ts';
 import { workflow } from '../support/records.ts';
@@ -24,8 +25,8 @@ const SCOPES = ['inbox:read', 'inbox:write', 'inbox:extra', 'workflows:read'] as
 
 const clients = clientsOf(signer, { scopes: [...SCOPES], explain: true });
 
-const start = (script: Script = inboxService, options: Parameters<typeof startScriptedGateway>[1] = {}) =>
-  startScriptedGateway(script, { modules: [inbox], clients, maxRetries: 0, ...options });
+const start = (script: Script = inboxService, options: Partial<GatewayOptions> = {}) =>
+  startGateway({ service: script, modules: [inbox], clients, maxRetries: 0, ...options });
 
 const bearer = (claims: Record<string, unknown> = {}) => signer.bearer({ scope: SCOPES.join(' '), ...claims });
 
@@ -451,8 +452,10 @@ it('without a call, an API key is tried before its inbox is named', async () => 
 it('on the sandbox, a triggered message reaches two people, and what one of them reads stays unseen for the other', async () => {
   const scopes = ['inbox:read', 'inbox:write', 'events:write'] as const;
   const tenants = { acme: SANDBOX_KEYS.development };
-  await using gateway = await startSandboxedGateway({
-    options: { modules: [inbox, events], clients: clientsOf(signer, { scopes: [...scopes], tenants }) },
+  await using gateway = await startGateway({
+    service: 'sandbox',
+    modules: [inbox, events],
+    clients: clientsOf(signer, { scopes: [...scopes], tenants }),
   });
   const as = async (sub: string, query: string) => {
     const { body } = await gateway.send(query, {}, { authorization: await bearer({ sub, scope: scopes.join(' ') }) });

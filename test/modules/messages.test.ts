@@ -5,7 +5,7 @@ import { scopesOf } from '../../src/graphql/scopes.ts';
 import { defineModule } from '../../src/modules/index.ts';
 import messages from '../../src/modules/messages.ts';
 import { linesOf, sendExplain } from '../support/explain.ts';
-import { startScriptedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { feed, message, workflow } from '../support/records.ts';
 import type { Script } from '../support/service.ts';
@@ -23,7 +23,7 @@ const missing = (text: string) => ({ status: 404, body: { statusCode: 404, messa
 const pageOf = (...data: unknown[]) => ({ body: { page: 0, pageSize: 10, hasMore: false, data } });
 
 const start = (script: Script, options: Partial<GatewayOptions> = {}) =>
-  startScriptedGateway(script, { modules: [messages], clients: clientsOf(signer, { scopes: SCOPES }), ...options });
+  startGateway({ service: script, modules: [messages], clients: clientsOf(signer, { scopes: SCOPES }), ...options });
 
 /** A message with all that the service can send. */
 const FULL = message({
