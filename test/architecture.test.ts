@@ -149,6 +149,13 @@ it('only test and bench import from test and bench', () => {
   expect(others.filter(({ to }) => /^(?:test|bench)\//.test(to)).map(describeImport)).toEqual([]);
 });
 
+it.each(['src', 'packages'])('each file of %s begins with a sentence that says what it is for', (folder) => {
+  const own = listSources(folder).filter((file) => !isTest(file) && !/\.gen\./.test(file));
+  const opening = /^\/\/ [A-Z].*[.:]\n|^\/\/ [A-Z].*\n(?:\/\/.*\n)*\/\/.*[.:]\n/;
+  expect(own.length).toBeGreaterThan(50);
+  expect(own.filter((file) => !opening.test(readSource(file)))).toEqual([]);
+});
+
 /** Returns a path of imports that ends where it begins; undefined if there is none. */
 function findCircle(edges: readonly { from: string; to: string }[]): readonly string[] | undefined {
   const targets = Map.groupBy(edges, ({ from }) => from);

@@ -9,6 +9,9 @@ const QUIET_MS = 5_000;
  * Creates a function that logs events which can come in thousands: one warning when they begin, and one when they have ended. Both are warnings, so
  * that a log of warnings shows how long it lasted. If 4,000 requests are shed in a minute, these two lines say so: the second has `requests: 4000`.
  *
+ * For example, if 3,000 requests are rejected within two seconds, the lines are `began` with the limit and, five seconds after the last of them, `ended`
+ * with `requests: 3000` and `ms: 2000`.
+ *
  * @returns function of a key and of the fields of the first line. The key identifies the episode, by its kind and what it concerns. It is from a closed set,
  * because open episodes are kept. The fields in `both` are also in the line about its end. `message` replaces `began`
  */

@@ -372,6 +372,10 @@ export class Call implements AttemptOwner, RetryingCall {
     this.#pauseBeforeRetry(failure, delay);
   }
 
+  /**
+   * Waits with two timers, one after the other. For example, after a 503 with `Retry-After: 1`, the first ends after 1 to 1.1 seconds, and then the call asks
+   * the retry budget. If that has room, the call is sent at once, and otherwise, the second one bounds the wait for it.
+   */
   #pauseBeforeRetry(failure: UpstreamError, delay: number): void {
     const { retry } = this.#policies;
     this.#state = 'pausing';
