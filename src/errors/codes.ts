@@ -1,7 +1,5 @@
 // Codes of the errors that clients see, and refusals: they reject a request before it is executed.
 
-import type { ServerResponse } from 'node:http';
-
 export interface ErrorCodeEntry {
   /** HTTP status of a request that is rejected with this code. Codes without one occur only in executed operations (200). */
   status?: number;
@@ -223,29 +221,6 @@ export class Refusal extends Error {
 /** Returns the errors of a refusal as they appear in the response, with further extensions. */
 export const refusalErrors = <Extensions extends object>({ errors }: Refusal, extensions: Extensions) =>
   errors.map(({ message, ...details }) => ({ message, extensions: { ...details, ...extensions } }));
-
-/**
- * Sends the response to a request that is rejected before the gateway sees it. The connection is closed if the rest of the request will not
- * be read.
- *
- * @param headers those that every response to the request has. @default only that it is not stored
- */
-export function sendRefusal(
-  response: ServerResponse,
-  refusal: Refusal,
-  { closes = false, headers = {} }: { closes?: boolean; headers?: Refusal['headers'] } = {},
-): void {
-  const body = Buffer.from(JSON.stringify({ errors: refusalErrors(refusal, {}) }));
-  response.writeHead(refusal.status, {
-    'cache-control': 'no-store',
-    ...headers,
-    'content-type': 'application/json',
-    'content-length': body.length,
-    ...refusal.headers,
-    ...(closes && { connection: 'close' }),
-  });
-  response.end(body);
-}
 
 /** Creates a refusal with the status and `retryable` of its code. `retryAfterSeconds` is also sent as `Retry-After`. */
 export function refuse(

@@ -108,9 +108,15 @@ export function assertModule(value: unknown): void {
   }
 }
 
-/** Creates the error of a part that two modules declare, of which a shipped one keeps it. @param first none if the part is built in */
-export function clash(part: string, first: string | undefined, second: string, remedy: string): ModuleError {
-  const [own, other] = first && second.startsWith('notigraph/modules/') ? [first, second] : [second, first];
+/** Module of a part of the schema: its name, if the part isn't built in, and whether it is one of this package. */
+interface Owner {
+  readonly module?: string | undefined;
+  readonly isShipped?: boolean;
+}
+
+/** Creates the error of a part that two modules declare, of which a shipped one keeps it. */
+export function clash(part: string, { module: first }: Owner, second: Owner, remedy: string): ModuleError {
+  const [own, other] = first && second.isShipped ? [first, second.module] : [second.module, first];
   const owner = other ? `the module ${other} has too` : 'is built in';
   return new ModuleError(`the module ${own} declares ${part}, which ${owner}; remove it from ${own}, and ${remedy}`);
 }
@@ -131,6 +137,7 @@ export function defineAll(modules: readonly GatewayModule[]) {
   const loaders = new Map<string, string>(); // Modules by loaders: explanations and reports tell records apart by these names.
   const types = new Map<string, unknown>();
   const owners = new Map<string, string>();
+  const shipped = new Set<string>();
   let current = ''; // Module that is being defined.
 
   /** Notes the module that adds a type or field. @throws {ModuleError} if another one has it */
@@ -138,7 +145,8 @@ export function defineAll(modules: readonly GatewayModule[]) {
     const first = owners.get(path) ?? owner;
     if (first !== owner) {
       const part = `the ${path.includes('.') ? 'field' : 'type'} ${path}`;
-      throw clash(part, first, owner, 'use that one, or choose another name');
+      const second = { module: owner, isShipped: shipped.has(owner) };
+      throw clash(part, { module: first }, second, 'use that one, or choose another name');
     }
     owners.set(path, first);
   }
@@ -207,6 +215,9 @@ export function defineAll(modules: readonly GatewayModule[]) {
   };
 
   function define({ name, define: run, isShipped = false }: GatewayModule): unknown {
+    if (isShipped) {
+      shipped.add(name);
+    }
     const declare = (...args: Parameters<typeof endpoint>) => {
       const declared = { ...endpoint(...args), module: name, isShipped };
       endpoints.push(declared);

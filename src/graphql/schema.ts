@@ -137,10 +137,10 @@ function assertEndpoints(own: readonly DeclaredEndpoint[]): void {
   const formOf = ({ method, route }: DeclaredEndpoint) => `${method} ${route.replace(/\{\w+\}/g, '{}')}`;
   const known = new Map(CONTRACT.map((each) => [formOf(each), each]));
   for (const endpoint of own) {
-    const { method, route, module = '' } = endpoint;
+    const { method, route } = endpoint;
     const first = known.get(formOf(endpoint));
     if (first !== undefined) {
-      throw clash(`the endpoint ${method} ${route}`, first.module, module, 'use the fields that call it');
+      throw clash(`the endpoint ${method} ${route}`, first, endpoint, 'use the fields that call it');
     }
     known.set(formOf(endpoint), endpoint);
   }

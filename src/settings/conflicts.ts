@@ -1,18 +1,12 @@
 // Finds settings that contradict each other, or miss another one.
 
 import { CLIENT_TOKEN_ISSUER } from './clients.ts';
+import type { SettingProblem } from './define.ts';
 import { OWN_SECRETS } from './kinds.ts';
 import type { GatewaySettings } from './settings.ts';
 
-/** Setting that contradicts another one, or misses it. */
-export interface Conflict {
-  path: readonly string[];
-  /** Clause that follows the path. */
-  message: string;
-}
-
 /** Returns the settings that contradict each other or miss another one. */
-export function findConflicts(settings: GatewaySettings): Conflict[] {
+export function findConflicts(settings: GatewaySettings): SettingProblem[] {
   const { clients, clientTokens, trustedDocuments, upstream, upstreams, cache } = settings;
   const { server, browser } = clients;
   const issuers = browser?.issuers.map(({ issuer }) => issuer) ?? [];
@@ -64,9 +58,9 @@ export function findConflicts(settings: GatewaySettings): Conflict[] {
 }
 
 /** Returns the hosts and paths that select two upstreams, and a second default. */
-function findUpstreamConflicts(upstreams: GatewaySettings['upstreams'] = {}): Conflict[] {
+function findUpstreamConflicts(upstreams: GatewaySettings['upstreams'] = {}): SettingProblem[] {
   const owners = new Map<string, string>();
-  function claim(name: string, setting: string, value: string, clause: string): Conflict[] {
+  function claim(name: string, setting: string, value: string, clause: string): SettingProblem[] {
     const owner = owners.get(`${setting} ${value}`) ?? name;
     owners.set(`${setting} ${value}`, owner);
     return owner === name ? [] : [{ path: ['upstreams', name, setting], message: `${clause} ${owner}` }];
@@ -82,7 +76,7 @@ function findUpstreamConflicts(upstreams: GatewaySettings['upstreams'] = {}): Co
 function findTenantConflicts(
   browser: GatewaySettings['clients']['browser'],
   upstreams: GatewaySettings['upstreams'],
-): Conflict[] {
+): SettingProblem[] {
   const names = Object.keys(upstreams ?? {});
   const hasDefault = upstreams === undefined || Object.values(upstreams).some((upstream) => upstream.default);
   const selections = [

@@ -77,6 +77,16 @@ export const choice = <const Words extends readonly [string, ...string[]]>(words
 
 export const list = <Item extends z.ZodType>(item: Item, problem = 'must be a list') => z.array(item, problem);
 
+/** Problem of a setting, or of its combination with others. */
+export interface SettingProblem {
+  /** Path of the setting: names, and indexes of lists. */
+  path: readonly PropertyKey[];
+  /** Path of the value that is wrong, if it is inside the setting: a member with an unknown name. @default path */
+  at?: readonly PropertyKey[];
+  /** Clause that follows the path, without a period. Never repeats a value, which may be a secret. */
+  message: string;
+}
+
 /** Matches values that a header can have (RFC 9110, section 5.5), in Latin-1. */
 export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 

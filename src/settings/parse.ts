@@ -2,18 +2,9 @@
 
 import type { z } from 'zod';
 import { findConflicts } from './conflicts.ts';
-import { unknownSetting } from './define.ts';
+import { type SettingProblem, unknownSetting } from './define.ts';
 import { findUnknownScopes } from './scopes.ts';
 import { GATEWAY_SETTINGS, GATEWAY_TABLE, type GatewaySettings } from './settings.ts';
-
-export interface SettingProblem {
-  /** Path of the setting: names, and indexes of lists. */
-  path: readonly PropertyKey[];
-  /** Path of the value that is wrong, if it is inside the setting: a member with an unknown name. @default path */
-  at?: readonly PropertyKey[];
-  /** Clause that follows the path, without a period. Never repeats a value, which may be a secret. */
-  message: string;
-}
 
 export type Parsed<Settings> =
   | { settings: Settings; problems?: never }

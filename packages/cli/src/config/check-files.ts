@@ -22,8 +22,8 @@ import {
 import { isRecord } from '../../../../src/lib/is-record.ts';
 import { findMissingPackage } from '../../../../src/lib/optional-packages.ts';
 import { readRedisServer } from '../../../../src/redis/redis-connection.ts';
+import type { SettingProblem } from '../../../../src/settings/define.ts';
 import { findHeaderProblem, type Kind, OWN_SECRETS, requireLength } from '../../../../src/settings/kinds.ts';
-import type { SettingProblem } from '../../../../src/settings/parse.ts';
 import { findRedisUrlProblem } from '../../../../src/settings/stores.ts';
 import { toAuditError } from '../../../../src/telemetry/audit-log.ts';
 import { createTlsFiles } from '../../../../src/upstream/transport/tls-files.ts';

@@ -1,10 +1,11 @@
 // Finds settings of the command that contradict each other, or miss another one.
 
-import { type Conflict, findConflicts } from '../../../../src/settings/conflicts.ts';
+import { findConflicts } from '../../../../src/settings/conflicts.ts';
+import type { SettingProblem } from '../../../../src/settings/define.ts';
 import { countWorkers, type Settings } from './settings.ts';
 
 /** Returns the settings that contradict each other or miss another one: those of the gateway, and of the process. */
-export function findAllConflicts(settings: Settings): Conflict[] {
+export function findAllConflicts(settings: Settings): SettingProblem[] {
   const processes = countWorkers(settings.workers);
   const message = `uses the store memory, which requires a single worker; use cache.store.redis, or set workers to 1 instead of ${processes}`;
   return [

@@ -1,8 +1,8 @@
 // Loads the configuration: merges the sources of the settings, and reports all problems at once.
 
 import { z } from 'zod';
-import { suggest } from '../../../../src/settings/define.ts';
-import { parseSettings, type SettingProblem } from '../../../../src/settings/parse.ts';
+import { type SettingProblem, suggest } from '../../../../src/settings/define.ts';
+import { parseSettings } from '../../../../src/settings/parse.ts';
 import type { CommandLine } from '../command.ts';
 import { findFileProblems } from './check-files.ts';
 import { type ConfigFile, findSource, readConfigFile, SOURCE_VARIABLES } from './config-file.ts';

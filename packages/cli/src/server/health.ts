@@ -1,7 +1,8 @@
 // Answers health checks and scrapes of metrics.
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { refuse, sendRefusal } from '../../../../src/errors/codes.ts';
+import { refuse } from '../../../../src/errors/codes.ts';
+import { sendRefusal } from './send-refusal.ts';
 
 export interface Health {
   /** Reason for failing, in a word or two; undefined if it succeeds. */

@@ -2,13 +2,14 @@
 
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bodyTooLarge, gatewayOverloaded, type Refusal, refuse, sendRefusal } from '../../../../src/errors/codes.ts';
+import { bodyTooLarge, gatewayOverloaded, type Refusal, refuse } from '../../../../src/errors/codes.ts';
 import { Connections, MESSAGE_CLASSES } from './connections.ts';
 import { acceptBacklog, announceClose, drain, turnEventLoop } from './drain.ts';
 import { type Health, type Probes, respondProbe } from './health.ts';
 import { listen } from './listen.ts';
 import { createShedding, type SheddingDeps } from './load-shedding.ts';
 import type { ServerLoad } from './process-metrics.ts';
+import { sendRefusal } from './send-refusal.ts';
 import { SERVER_TABLE, type ServerSettings } from './settings.ts';
 
 /** Options of a server. Omitted settings have their defaults. */
