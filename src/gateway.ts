@@ -127,7 +127,7 @@ export interface Gateway extends AsyncDisposable {
  * State that a gateway takes over from the one that it replaces: counters continue, rate limits are not refilled, the cache keeps its responses, the
  * signing keys of issuers are not fetched again, and tenants keep their values in the log.
  */
-export type GatewayState = ReturnType<typeof createGatewayState>;
+type GatewayState = ReturnType<typeof createGatewayState>;
 
 /**
  * Creates the state of the first gateway.

@@ -151,7 +151,7 @@ export const missingCredential = (schemes: readonly Scheme[]): Refusal =>
  *
  * @param tokenDetails further parameters of the scheme `Bearer`. @default none
  */
-export function challenge(schemes: readonly Scheme[], tokenDetails = ''): { 'www-authenticate'?: string } {
+function challenge(schemes: readonly Scheme[], tokenDetails = ''): { 'www-authenticate'?: string } {
   const challenges = schemes.map((scheme) => `${scheme} realm="notigraph"${scheme === 'Bearer' ? tokenDetails : ''}`);
   return challenges.length > 0 ? { 'www-authenticate': challenges.join(', ') } : {};
 }

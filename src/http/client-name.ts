@@ -3,7 +3,7 @@
 import type { IncomingRequest } from './message.ts';
 
 /** Name and version that a client gives itself, for metrics and the log. Not verified: any client can give any name. */
-export interface ClientName {
+interface ClientName {
   /** Name of the app; undefined if it gave none, or none of the accepted form. */
   client: string | undefined;
   clientVersion: string | undefined;

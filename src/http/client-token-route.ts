@@ -37,7 +37,8 @@ export function createClientTokenRoute(
       const message = `Send the API key of one of this gateway's tenants: "Authorization: ApiKey <the tenant's key>".`;
       throw refuse('UNAUTHENTICATED', message, { headers: { 'www-authenticate': 'ApiKey realm="notigraph"' } });
     }
-    upstreamSelector.select(request, 'browser', tenantKeys.upstreamOf(tenant)); // Rejects the address of another upstream.
+    const upstreamName = tenantKeys.upstreamOf(tenant);
+    upstreamSelector.select(request, { clientKind: 'browser', upstreamName }); // Rejects the address of another upstream.
     requireJson(request);
     return clientTokens.issue(tenant, parseBody(await readBody(request, MAX_BODY_BYTES)));
   }

@@ -72,7 +72,7 @@ export class RunningRequests {
   }
 }
 
-export type StartTrace = (state: RequestState) => OperationTrace | undefined;
+type StartTrace = (state: RequestState) => OperationTrace | undefined;
 
 type CreateRequestState = (request: IncomingRequest) => RequestState;
 
@@ -139,12 +139,6 @@ export function createPipeline(
     }
   }
 
-  /** Adds the upstream that the caller's tenant, or the host and path, select. */
-  function selectUpstream(request: IncomingRequest, identity: Identity): Identity {
-    const { clientKind, upstreamName } = identity;
-    return withUpstream(identity, upstreamSelector.select(request, clientKind, upstreamName));
-  }
-
   return async function handle(request: IncomingRequest): Promise<OutgoingResponse> {
     const state = createState(request);
     let entered: Identity | undefined;
@@ -155,7 +149,7 @@ export function createPipeline(
       state.identity = isPromise(authenticated) ? await authenticated : authenticated;
       const trace = startTrace(state);
       state.trace = trace;
-      const identity = selectUpstream(request, state.identity); // 421
+      const identity = withUpstream(state.identity, upstreamSelector.select(request, state.identity)); // 421
       state.identity = identity;
       const allowance = admission.take(identity); // 429
       state.allowance = isPromise(allowance) ? await allowance : allowance;
@@ -165,8 +159,8 @@ export function createPipeline(
       const params = body === undefined ? paramsFromQuery(queryOf(request)) : paramsFromBody(parseBody(body)); // 400
       state.flags = readFlags(params, clientRules[identity.clientKind]); // 400 403
       const { text, hash } = trustedDocuments.find(params, modeOf(identity), identity.documents); // 400
-      const plugins = { request: lazyRequest(request), params: toYogaParams(params, text) };
-      const context = createContext(state, identity, plugins);
+      const ofPlugins = { request: lazyRequest(request), params: toYogaParams(params, text) };
+      const context = createContext(state, identity, ofPlugins);
       state.context = context;
       const { operation, execute } = prepare(text, context); // Yoga, once per document: parse, limits, validate; 400 405
       state.operation = operation;

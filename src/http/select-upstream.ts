@@ -1,6 +1,6 @@
 // Selects the upstream of each request by its path, its host or the tenant of its credential.
 
-import type { ClientKind, Identity } from '../auth/identity.ts';
+import type { Identity } from '../auth/identity.ts';
 import { defaultUpstream } from '../auth/tenants.ts';
 import { refuse } from '../errors/codes.ts';
 import { memoize } from '../lib/memoize.ts';
@@ -40,10 +40,13 @@ export function createUpstreamSelector(upstreams: GatewaySettings['upstreams'], 
     /**
      * Returns the name of the upstream; undefined if there is only one.
      *
-     * @param tenantUpstream upstream of the credential's tenant, which is the only one that its key may be sent to
+     * @param caller with the upstream of its tenant, which is the only one that the tenant's key may be sent to
      * @throws {Refusal} MISDIRECTED_REQUEST
      */
-    select(request: IncomingRequest, clientKind: ClientKind, tenantUpstream: string | undefined): string | undefined {
+    select(
+      request: IncomingRequest,
+      { clientKind, upstreamName: tenantUpstream }: Pick<Identity, 'clientKind' | 'upstreamName'>,
+    ): string | undefined {
       if (upstreams === undefined) {
         return undefined;
       }

@@ -13,7 +13,7 @@ interface EventBody {
   payload: object;
 }
 
-export interface TriggeredEventBody {
+interface TriggeredEventBody {
   status: string;
   transactionId?: string;
   error?: unknown;

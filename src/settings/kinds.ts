@@ -13,7 +13,7 @@ export const OWN_SECRETS = {
   routerSecret: { title: 'the secret of the router', minLength: 32 },
 } as const;
 
-export type OwnSecret = keyof typeof OWN_SECRETS;
+type OwnSecret = keyof typeof OWN_SECRETS;
 
 /**
  * Kinds of values, with their category. In a configuration file,

@@ -81,8 +81,7 @@ export class UpstreamError extends Error {
  * Fields of an `UpstreamError`. Its `message` is for the caller, so it contains no host, address, id, key or text of a library; its `cause` is only for
  * the log.
  */
-export type UpstreamErrorOptions = Pick<UpstreamError, 'code' | 'message' | 'endpoint'> &
-  Partial<Omit<UpstreamError, 'name'>>;
+type UpstreamErrorOptions = Pick<UpstreamError, 'code' | 'message' | 'endpoint'> & Partial<Omit<UpstreamError, 'name'>>;
 
 export const isUpstreamError = (error: unknown): error is UpstreamError => error instanceof UpstreamError;
 

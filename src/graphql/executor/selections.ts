@@ -174,7 +174,7 @@ export function findConditionVariables({ definitions }: DocumentNode): readonly 
 }
 
 /** Returns the coerced arguments. Each call returns a new object. */
-export type ReadArguments = (variables: Variables) => Record<string, unknown>;
+type ReadArguments = (variables: Variables) => Record<string, unknown>;
 
 /** Creates a function that coerces the arguments of a field or directive. Coerces values without variables only once. */
 export function createReadArguments(

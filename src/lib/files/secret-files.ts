@@ -8,7 +8,7 @@ import { FileError, fingerprintOf, readFolder, readTextFile } from './text-file.
 
 export type Secret = string | { file: string };
 
-export interface SecretSources {
+interface SecretSources {
   /** Name of their content, in the log and in metrics. @default `secrets` */
   name?: string;
   secrets?: Readonly<Record<string, Secret>>;

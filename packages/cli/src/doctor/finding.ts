@@ -3,7 +3,7 @@
 import { styleText } from 'node:util';
 
 /** Weight of a finding. A `problem` makes operations fail, a `warning` can, and a `note` is for information. */
-export type Level = 'ok' | 'note' | 'warning' | 'problem';
+type Level = 'ok' | 'note' | 'warning' | 'problem';
 
 export interface Finding {
   level: Level;
