@@ -111,7 +111,8 @@ export const selectedTab = (page: Page) => page.locator('.tabs .tab[aria-current
 /** Titles of the first tabs on the sandbox, and a text of the result of each. */
 export const LIFE = [
   ['Trigger event', '"status": "PROCESSED"'],
-  ['Notification stats', `"date": "${new Date().toISOString().slice(0, 10)}"`],
-  ['Subscriber', '"Amara"'],
+  ['Inbox', 'Your payment of 12.00 EUR failed.'],
+  ['Mark messages', '"4defe397bb2b2accbaa9b6d4"'],
   ['Delete messages by transaction', '"transactionId": "my-first-notification"'],
+  ['Notification stats', `"date": "${new Date().toISOString().slice(0, 10)}"`],
 ] as const;

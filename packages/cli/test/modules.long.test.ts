@@ -165,6 +165,24 @@ it('a service has no shipped modules, and the operations that GraphiQL opens fir
   expect(await sendOperation(notigraph.url, first?.query ?? '')).toEqual({ data: { notificationGroups: [] } });
 });
 
+it('the operations that GraphiQL opens first on the sandbox are the life of a notification, and work alone, in any order and twice', async () => {
+  await using notigraph = await startServing({ cwd: folder.path(), args: ['--sandbox', ':memory:'] });
+  const tabs = await readTabs(notigraph.url);
+  const names = ['TriggerEvent', 'Inbox', 'MarkMessages', 'DeleteMessagesByTransaction', 'NotificationStats'];
+  expect(tabs.map(({ name }) => name)).toEqual(names);
+  let isSent = false;
+  for (const tab of [...tabs.toReversed(), ...tabs, ...tabs.flatMap((each) => [each, each]), ...tabs.toReversed()]) {
+    const { data, errors } = await sendOperation(notigraph.url, tab.query, JSON.parse(tab.variables ?? '{}'));
+    const isMissing = tab.name === 'DeleteMessagesByTransaction' && !isSent; // Nothing is left to delete.
+    isSent = tab.name === 'TriggerEvent' || (isSent && tab.name !== 'DeleteMessagesByTransaction');
+    const text = JSON.stringify(data);
+    expect([tab.name, errors, text.includes('"NOT_FOUND"')]).toEqual([tab.name, undefined, isMissing]);
+    if (tab.name === 'Inbox') {
+      expect(text.includes('Your payment of 12.00 EUR failed.')).toBe(isSent);
+    }
+  }
+});
+
 it('check reports what each module adds', async () => {
   await writeModule();
   await write('empty.mjs', "export default { name: 'empty', define() {} };");

@@ -103,7 +103,7 @@ function Welcome({ isSandbox, tabs }: Pick<PageConfig, 'isSandbox' | 'tabs'>) {
       <p>
         Press <strong>Run</strong> or <kbd>{formatShortcutForOS(KEY_MAP.runQuery.key)}</kbd> to send the operation.
         {tabs[0] === 'TriggerEvent' &&
-          ' Run the tabs from left to right to trigger a notification, see it counted, look its subscriber up, and delete its messages.'}
+          ' Run the tabs from left to right to trigger a notification, see it in the inbox, mark it as read, and delete it.'}
       </p>
       <ul>
         <li>

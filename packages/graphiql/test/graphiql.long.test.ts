@@ -5,7 +5,7 @@ import { launchBrowser } from '../../../test/support/browser.ts';
 import { startServing } from '../../../test/support/command.ts';
 import { LIFE, runOperation, visitGraphiql } from '../../../test/support/graphiql.ts';
 
-it('GraphiQL on the sandbox has the life of a notification in its first four tabs', async () => {
+it('GraphiQL on the sandbox has the life of a notification in its first tabs', async () => {
   const browser = await launchBrowser();
   onTestFinished(() => browser.close());
   await using notigraph = await startServing({ args: ['--sandbox', ':memory:'] });

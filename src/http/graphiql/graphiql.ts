@@ -33,7 +33,7 @@ const CLIENT_KINDS = { ApiKey: 'server', Bearer: 'browser' } as const satisfies 
 const TABS = ['NotificationGroups', 'NotificationStats', 'WorkflowPage', 'Workflow', 'CreateNotificationGroup'];
 
 /** The same on the sandbox: first the life of a notification, to run in this order. */
-const SANDBOX_TABS = ['TriggerEvent', 'NotificationStats', 'Subscriber', 'DeleteMessagesByTransaction', 'Workflow'];
+const SANDBOX_TABS = ['TriggerEvent', 'Inbox', 'MarkMessages', 'DeleteMessagesByTransaction', 'NotificationStats'];
 
 /** Variables of these tabs in place of the examples: the statistics of today, and the messages that the first tab sends. */
 const SANDBOX_VARIABLES: Readonly<Record<string, Pick<PageOperation, 'variables'>>> = {
@@ -91,10 +91,10 @@ const NO_ICON: OutgoingResponse = { status: 204, headers: { 'cache-control': 'ma
 
 function describeApi(isSandbox: boolean, moduleSchema: GraphQLSchema | undefined) {
   const shipped = loadOperations(moduleSchema).map(({ calls: _, ...operation }) => operation);
-  const canTrigger = isSandbox && shipped.some(({ name }) => name === 'TriggerEvent');
+  const hasLife = isSandbox && SANDBOX_TABS.every((tab) => shipped.some(({ name }) => name === tab));
   return {
-    tabs: canTrigger ? SANDBOX_TABS : TABS,
-    operations: shipped.map((operation) => ({ ...operation, ...(canTrigger && SANDBOX_VARIABLES[operation.name]) })),
+    tabs: hasLife ? SANDBOX_TABS : TABS,
+    operations: shipped.map((operation) => ({ ...operation, ...(hasLife && SANDBOX_VARIABLES[operation.name]) })),
     errorCodes: Object.fromEntries(
       Object.entries(ERROR_CODES).map(([code, { meaning, remedy }]) => [
         code,

@@ -2,7 +2,7 @@
 
 import type { SandboxDatabase } from '../database.ts';
 import { ApiError } from '../errors.ts';
-import { createId } from '../ids.ts';
+import { createId, sampleId } from '../ids.ts';
 import { type Channel, isChannel } from '../records.ts';
 import type { OperationRequest, Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
@@ -145,7 +145,8 @@ function createTrigger(database: SandboxDatabase, topUp: () => void) {
       const notificationId = createId(now);
       writeNotification(environment, { ...sent, id: notificationId, channels });
       for (const channel of channels.filter((each) => isWanted(subscriberId, document, each))) {
-        writeMessage(environment, { ...sent, ...content, id: createId(now), notificationId, channel });
+        const id = sampleId(environment, 'message', transactionId, subscriberId, channel); // Examples can name it.
+        writeMessage(environment, { ...sent, ...content, id, notificationId, channel });
       }
     }
     return processed;

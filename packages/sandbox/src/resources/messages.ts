@@ -97,10 +97,8 @@ export const resource: Resource = {
         topUp();
         const transaction = text(params, 'transactionId');
         const channel = optionalText(query, 'channel');
-        const selected = {
-          environment: environment.id,
-          filter: JSON.stringify({ channel, transactions: [transaction] }),
-        };
+        const filter = JSON.stringify({ channel, transactions: [transaction] });
+        const selected = { environment: environment.id, filter };
         const ofTraffic = { environment: environment.id, transaction, channel };
         if (removeAll.run(selected).changes === 0 && removeTraffic.run(ofTraffic).changes === 0) {
           const kind = channel === null ? 'messages' : `${channel} messages`;
