@@ -34,6 +34,8 @@ export type Failure = { message: string; replayed: boolean } & (
 interface ReturnedFailures {
   /** Record that the service may not have. @default reported in `errors` */
   notFound?: { resource: string; id: string; byMessage?: boolean | undefined } | undefined;
+  /** Whether the mutation is for records of one person. Then the service's message is not returned, as it can tell which records other people have. */
+  isPersonal: boolean;
   /** Whether conflicts are returned. Otherwise, they are reported in `errors`. */
   canConflict: boolean;
   toInputPath: (path: readonly string[]) => readonly string[];
@@ -46,7 +48,7 @@ interface ReturnedFailures {
 
 /** Returns the failure that is the result of a mutation; undefined if the error is reported in `errors`. */
 export function toFailure(error: UpstreamError, returned: ReturnedFailures): Failure | undefined {
-  const { notFound, canConflict, path, toInputPath, isBulkItem, hasWritten } = returned;
+  const { notFound, isPersonal, canConflict, path, toInputPath, isBulkItem, hasWritten } = returned;
   if (hasWritten) {
     return isBulkItem ? toItemFailure(afterUnknownOutcome(error)) : undefined;
   }
@@ -54,7 +56,8 @@ export function toFailure(error: UpstreamError, returned: ReturnedFailures): Fai
   const isAbsent = code === 'NOT_FOUND' || (notFound?.byMessage === true && saysNotFound(error, notFound));
   if (notFound !== undefined && isAbsent) {
     const { resource, id } = notFound;
-    return { __typename: 'NotFoundError', code: 'NOT_FOUND', message, replayed, resource, id };
+    const shown = isPersonal ? `${resource} "${id}" was not found.` : message;
+    return { __typename: 'NotFoundError', code: 'NOT_FOUND', message: shown, replayed, resource, id };
   }
   // 400, 422, and ids that are rejected before the call.
   if (code === 'BAD_USER_INPUT') {

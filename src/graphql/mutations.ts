@@ -356,6 +356,7 @@ function createAccept(
           isUpstreamError(error) &&
           toFailure(error, {
             notFound: notFound && { ...notFound, id: notFound.id(input) },
+            isPersonal: subject !== undefined,
             canConflict,
             toInputPath: declared === undefined ? () => [] : toInputPath,
             path,
