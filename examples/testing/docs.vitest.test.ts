@@ -81,6 +81,48 @@ test('finds seeded records', async () => {
   expect(data?.workflow?.active).toBe(false);
 });
 
+import { createClient, InboxDocument, MarkMessagesDocument, UpdateWorkflowPreferenceDocument } from 'notigraph/client';
+import inbox from 'notigraph/modules/inbox';
+import { SANDBOX_KEYS } from 'notigraph/testing';
+
+test('a person reads a message, and switches off others', async () => {
+  const scopes = ['inbox:read', 'inbox:write'] as const;
+  await using own = await createTestGateway({
+    modules: [events, inbox],
+    clients: { browser: { scopes, tenants: { test: SANDBOX_KEYS.development } } },
+    clientTokens: { secrets: ['a-fake-secret-only-for-these-tests'] },
+    records: {
+      workflows: [{ id: 'w1', identifier: 'mention', steps: [{ type: 'in_app', content: '{{by}} mentioned you' }] }],
+      subscribers: [{ subscriberId: 'ada' }, { subscriberId: 'bob' }],
+      messages: [
+        { id: 'm1', transactionId: 't1', channels: ['in_app'], subscriberId: 'ada', content: 'Welcome' },
+        { id: 'm2', transactionId: 't2', channels: ['in_app'], subscriberId: 'bob', content: 'For Bob' },
+      ],
+    },
+  });
+  const response = await own.fetch(new URL('/client-tokens', own.url), {
+    method: 'POST',
+    headers: { authorization: `ApiKey ${own.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ scopes, subject: 'ada' }),
+  });
+  const { token } = await response.json();
+  const ada = createClient({ url: own.url, fetch: own.fetch, authorization: `Bearer ${token}` });
+
+  await ada.request(MarkMessagesDocument, { input: { messageIds: ['m1'], as: 'READ' } });
+  await ada.request(UpdateWorkflowPreferenceDocument, {
+    input: { workflowId: 'w1', channel: 'IN_APP', enabled: false },
+  });
+  await own.client.request(TriggerEventDocument, {
+    input: { event: { workflow: 'mention', subscriberIds: ['ada', 'bob'], payload: { by: 'Eve' } } },
+  });
+
+  const { data } = await ada.request(InboxDocument);
+  expect(data?.inbox?.unseen?.count).toBe(0);
+  expect(data?.inbox?.messages?.messages).toMatchObject([{ content: 'Welcome', read: true }]);
+  const { errors } = await ada.request(InboxDocument, { subscriberId: 'bob' });
+  expect(errors?.[0]?.extensions.code).toBe('FORBIDDEN');
+});
+
 test('learns that a write may have been applied', async () => {
   gateway.fail('POST /v1/feeds', 'timeout', { times: 1, applied: true });
   const create = () => gateway.client.request(CreateFeedDocument, { input: { name: 'News' } });

@@ -9,7 +9,15 @@ import { connectAgent } from '../support/agent.ts';
 import { linesOf, sendExplain } from '../support/explain.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
-import { INBOX_WRITES, inboxMessage, inboxService, SECRET_TEXT, SHARED_ID, WHOLE_INBOX } from '../support/inbox.ts';
+import {
+  INBOX_WRITES,
+  inboxMessage,
+  inboxService,
+  SECRET_TEXT,
+  SHARED_ID,
+  subscriberIn,
+  WHOLE_INBOX,
+} from '../support/inbox.ts';
 import { workflow } from '../support/records.ts';
 import { createTestFolder } from '../support/sandbox-files.ts';
 import type { Script } from '../support/service.ts';
@@ -430,6 +438,31 @@ it('reads are neither stored nor shared between people, but those of one person 
   await read('user-1');
   const path = (id: string) => `GET /v1/subscribers/${id}/notifications/unseen?seen=false&limit=100`;
   expect(gateway.service.calls().toSorted()).toEqual([path('user-1'), path('user-1'), path('user-2')]);
+});
+
+it('is a tool of an agent, whose token implies the person, and whose results have a limit', async () => {
+  const data = Array.from({ length: 100 }, () => inboxMessage({ content: 'x'.repeat(400) }));
+  await using gateway = await start(
+    (request, raw) =>
+      request.path.includes('limit=100') && request.path.includes('/feed')
+        ? { body: { data, hasMore: true } }
+        : inboxService(request, raw),
+    { mcp: { mutations: ['MarkMessages'] } },
+  );
+  await using agent = await connectAgent(gateway, await bearer());
+  const { tools } = await agent.client.listTools();
+  const [tool] = tools.filter(({ name }) => name === 'Inbox');
+  expect(tool?.inputSchema.required).toEqual([]);
+  expect(JSON.stringify(tool?.inputSchema)).toContain('A token reaches only its subject, and can omit it.');
+  expect((await agent.call('Inbox')).structured).toMatchObject({ data: { inbox: { unseen: { count: 3 } } } });
+  const marked = await agent.call('MarkMessages', { input: { messageIds: [SHARED_ID], as: 'SEEN' } });
+  expect(marked.structured).toMatchObject({ data: { markMessages: { messageIds: [SHARED_ID] } } });
+  const large = await agent.call('Inbox', { limit: 100 });
+  expect([large.isError, large.text]).toEqual([
+    true,
+    expect.stringMatching(/^The result has \d{5} bytes; at most 32768 are sent\. It depends on .*\blimit\b/),
+  ]);
+  expect(new Set(gateway.service.requests.map(subscriberIn))).toEqual(new Set(['user-1']));
 });
 
 it('is no entity of a federated graph', async () => {

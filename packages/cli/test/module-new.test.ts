@@ -204,6 +204,11 @@ it('leaves out the routes of shipped modules, so that it can be used with all of
       '/v1/topics/{topicKey}/layouts': { get: returns({ type: 'array', items: ref('TopicDto') }) },
       '/v1/subscribers/{id}': { get: returns(ref('SubscriberDto')) },
       '/v1/subscribers/{id}/page': { get: returns(ref('SubscriberPage')) },
+      '/v1/subscribers/{id}/notifications/feed': { get: returns(ref('InboxPage')) },
+      '/v1/subscribers/{id}/preferences': { patch: { responses: trigger } },
+      '/v1/subscribers/{id}/messages/mark-some': { post: { operationId: 'markMessages', responses: trigger } },
+      '/v1/inboxes/{id}': { get: { operationId: 'inbox', ...returns(ref('Inbox')) } },
+      '/v1/inboxes/{id}/pages': { get: returns(ref('InboxPage')) },
       '/v1/events/trigger': { post: { operationId: 'triggerEvent', responses: trigger } },
       '/v1/events/trigger/all': { post: { operationId: 'triggerEvents', responses: trigger } },
       '/v1/feeds': { get: returns({ type: 'array', items: ref('TopicDto') }) },
@@ -219,6 +224,8 @@ it('leaves out the routes of shipped modules, so that it can be used with all of
         TopicDto: topic,
         SubscriberDto: shape('subscriberId'),
         Message: shape('_id'),
+        Inbox: shape('_id', 'unseen'),
+        InboxPage: shape('content'),
         SubscriberPage: shape('name'),
         WorkflowDto: shape('_id', 'name'),
         WorkflowList: shape('name'),
@@ -229,6 +236,9 @@ it('leaves out the routes of shipped modules, so that it can be used with all of
   expect(stdout).toContain(`Wrote service.ts:
   Query.topicLayouts: GET /v1/topics/{topicKey}/layouts
   Query.subscriberPage: GET /v1/subscribers/{id}/page
+  Mutation.serviceMarkMessages: POST /v1/subscribers/{id}/messages/mark-some
+  Query.serviceInbox: GET /v1/inboxes/{id}
+  Query.inboxPages: GET /v1/inboxes/{id}/pages
   Mutation.serviceTriggerEvents: POST /v1/events/trigger/all
   Query.messageCopies: GET /v1/messages/{id}/copies
   Query.layout: GET /v1/layouts/{layoutId}
@@ -239,6 +249,8 @@ Skipped:
   GET /v1/topics/{key}: a field of notigraph/modules/topics calls it.
   DELETE /v1/topics/{key}: a field of notigraph/modules/topics calls it.
   GET /v1/subscribers/{id}: a field of notigraph/modules/subscribers calls it.
+  GET /v1/subscribers/{id}/notifications/feed: a field of notigraph/modules/inbox calls it.
+  PATCH /v1/subscribers/{id}/preferences: a field of notigraph/modules/inbox calls it.
   POST /v1/events/trigger: a field of notigraph/modules/events calls it.
   GET /v1/feeds: a field of notigraph/modules/messages calls it.
   GET /v1/messages: a field of notigraph/modules/messages calls it.
