@@ -60,11 +60,13 @@ const INBOX_CHANGES = {
     endpoint: `POST ${INBOX}/messages/{messageId}/actions/{type}`,
     path: `${INBOX}/messages/65f0000000000000000000aa/actions/primary`,
     body: { data: {} },
+    notFoundMessage: 'Message "65f0000000000000000000aa" was not found.',
   },
   updateWorkflowPreference: {
     endpoint: `PATCH ${INBOX}/preferences/{workflowId}`,
     path: `${INBOX}/preferences/w1`,
     body: { data: PREFERENCE },
+    notFoundMessage: 'Workflow "w1" was not found.',
   },
   updateGlobalPreferences: { endpoint: `PATCH ${INBOX}/preferences`, body: { data: PREFERENCE } },
 } as const;
@@ -97,6 +99,7 @@ const SHIPPED: readonly Field[] = [
       text: `${name}(input: { subscriberId: $id, ${INBOX_WRITES[name]} })`,
       isIdempotent: true,
       returns: ['NotFoundError', 'ConflictError'],
+      notFoundMessage: 'Subscriber "r1" was not found.',
       ...field,
     }),
   ),

@@ -27,6 +27,8 @@ export interface Field {
   absent?: unknown;
   /** Failures that the mutation returns, besides `InvalidInputError`. @default none */
   returns?: readonly ('NotFoundError' | 'ConflictError')[];
+  /** Message of its `NotFoundError`. @default that of the service */
+  notFoundMessage?: string;
 }
 
 /** Ids that no path can have. */
@@ -318,8 +320,10 @@ export function describeContract(fields: readonly Field[], modules: readonly Gat
     ])('with status %i has a result that a client can act on (%s), or an error with its outcome', async (...row) => {
       const [status, returned] = row;
       const { result, error } = await run(reset(usual, fail(status)));
+      const { notFoundMessage = 'No.' } = field;
+      const message = returned === 'NotFoundError' ? notFoundMessage : 'No.';
       expect(result).toEqual(
-        returned === undefined ? null : expect.objectContaining({ __typename: returned, message: 'No.' }),
+        returned === undefined ? null : expect.objectContaining({ __typename: returned, message }),
       );
       expect(error?.outcome).toBe(returned === undefined ? (status < 500 ? 'NOT_APPLIED' : 'UNKNOWN') : undefined);
     });
