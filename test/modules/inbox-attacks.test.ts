@@ -10,7 +10,7 @@ import inbox from '../../src/modules/inbox.ts';
 import messages from '../../src/modules/messages.ts';
 import { findIdProblem } from '../../src/upstream/transport/path.ts';
 import { connectAgent } from '../support/agent.ts';
-import { startSandboxedGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { subscriberIn } from '../support/inbox.ts';
 import type { Claims } from '../support/issuer.ts';
 import { ofFile } from '../support/lifetime.ts';
@@ -160,7 +160,7 @@ const options: Partial<GatewayOptions> = {
 
 const traces = registerTestTraces();
 afterAll(() => traces[Symbol.dispose]());
-const gateway = ofFile(await startSandboxedGateway({ options }));
+const gateway = ofFile(await startGateway({ service: 'sandbox', ...options }));
 const bearer = (claims: Claims = {}) => signer.bearer({ sub: OWN, scope: SCOPES.join(' '), ...claims });
 
 /** Everything that responses contained. */
