@@ -32,6 +32,7 @@ const KEYWORDS: Record<string, string> = {
   '/from-novu.html#python-and-other-languages': 'python, php, go, java, ruby',
   '/from-novu.html#webhooks': 'webhook',
   '/identity-providers.html#identity-providers': 'login, sso, oauth, oidc, jwt',
+  '/inbox.html#a-persons-own-inbox': 'notification center, bell, badge, unread count',
   '/modules.html#modules': 'custom endpoint',
   '/network.html#behind-a-load-balancer': 'nginx, reverse proxy, path, endpoint, /api/graphql',
   '/network.html#headers-for-the-service': 'custom header, access proxy, api gateway',

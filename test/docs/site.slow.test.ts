@@ -34,7 +34,8 @@ const QUESTIONS: readonly [question: string, page: string][] = [
   ['retry a failed write', 'errors'],
   ['server actions', 'react'],
   ['novu', 'from-novu'],
-  ['mark as read', 'from-novu'],
+  ['mark as read', 'inbox'],
+  ['notification center', 'inbox'],
   ['webhook', 'from-novu'],
   ['python', 'from-novu'],
 ];
