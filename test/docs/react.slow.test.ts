@@ -6,12 +6,14 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import type { Browser } from 'playwright-core';
+import type { Browser, Request as PageRequest } from 'playwright-core';
 import { createElement, type ReactElement, type ReactNode, Suspense } from 'react';
 import { renderToPipeableStream, renderToString } from 'react-dom/server';
 import { build } from 'vite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
+import events from '../../src/modules/events.ts';
+import inbox from '../../src/modules/inbox.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { visit } from '../support/dashboard.ts';
 import { addTo, CLIENT_TOKENS, linkPackages, load, ROOT } from '../support/docs.ts';
@@ -33,7 +35,7 @@ type ServerComponent = (props: { params: Promise<{ id: string }> }) => Promise<R
 interface ServerModule {
   workflows: ServerComponent;
   pages: Record<ClientName, ServerComponent>;
-  TREES: Record<ClientName | 'feeds', (state: unknown, id: string) => ReactNode>;
+  TREES: Record<ClientName | 'feeds' | 'bell', (state: unknown, id: string) => ReactNode>;
   POST(request: Request): Promise<Response>;
 }
 
@@ -44,6 +46,7 @@ const RENDERING: Record<string, string> = {
     import { createClient } from 'notigraph/client';
     import type { ReactNode } from 'react';
     import { createFeed, type FormState } from '@/lib/create-feed';
+    import { Bell } from '@/components/bell';
     import { FeedForm } from '@/components/feed-form';
     import { ApolloApp, ApolloWorkflow } from '@/components/apollo-workflow';
     import { QueryApp, QueryWorkflow } from '@/components/query-workflow';
@@ -63,6 +66,7 @@ const RENDERING: Record<string, string> = {
         </QueryApp>
       ),
       urql: (state, id) => <UrqlApp state={state as never}><UrqlWorkflow id={id} /></UrqlApp>,
+      bell: () => <QueryApp><Bell /></QueryApp>,
       feeds: () => <FeedForm action={callGateway} />,
       apollo: (state, id) => <ApolloApp state={state as never}><ApolloWorkflow id={id} /></ApolloApp>,
     };
@@ -102,6 +106,10 @@ function serveApp(server: ServerModule, script: string): RequestListener {
     if (name === 'feeds') {
       const state = { url: gateway.url, authorization: `Bearer ${await createToken(['feeds:read', 'feeds:write'])}` };
       sendPage(response, server.TREES.feeds({}, ''), JSON.stringify(state));
+      return;
+    }
+    if (name === 'bell') {
+      sendPage(response, server.TREES.bell({}, ''), '{}');
       return;
     }
     const client = CLIENTS.find((candidate) => candidate === name);
@@ -157,10 +165,12 @@ beforeAll(async () => {
   stack.defer(listening.close);
   app = listening;
   const text = addTo(
-    `${CLIENT_TOKENS}clients: { browser: { corsOrigins: ['${app.url}'], scopes: [workflows:read, groups:read, feeds:read, feeds:write] } }`,
+    `${CLIENT_TOKENS}modules: [notigraph/modules/inbox]\nclients: { browser: { corsOrigins: ['${app.url}'], scopes: [workflows:read, groups:read, feeds:read, feeds:write, inbox:read, inbox:write] } }`,
   );
   const { clients, clientTokens } = load(text, { ACME_KEY: KEY });
-  gateway = stack.use(await startGateway({ service: 'sandbox', clients, ...(clientTokens && { clientTokens }) }));
+  gateway = stack.use(
+    await startGateway({ service: 'sandbox', modules: [events, inbox], clients, ...(clientTokens && { clientTokens }) }),
+  );
 
   folder = stack.use(await createTemporaryFolder());
   const names = ['@apollo', '@tanstack', '@types', '@urql', 'graphql', 'react', 'react-dom', 'rxjs', 'urql'];
@@ -229,7 +239,10 @@ it('its route handler gives tokens only to signed-in users, and lets no cache st
   expect((await ask({})).status).toBe(401);
   const answer = await ask({ cookie: 'session=1' });
   expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
-  expect(await answer.json()).toMatchObject({ tenant: 'acme', scopes: ['workflows:read', 'groups:read'] });
+  expect(await answer.json()).toMatchObject({
+    tenant: 'acme',
+    scopes: ['workflows:read', 'groups:read', 'inbox:read', 'inbox:write'],
+  });
 });
 
 it.each(CLIENTS)('with %s, the page starts with the data of the server, and loads more with a token', async (name) => {
@@ -292,6 +305,62 @@ it('its form creates a feed from the browser, and shows that its name is taken',
   expect(gateway.upstream('POST /v1/feeds')).toHaveLength(2);
   const calls = visitor.requests.filter((request) => request.url() === gateway.url && request.method() === 'POST');
   expect(calls).toHaveLength(2);
+});
+
+it('its bell counts what is new every 30 seconds while the page is shown, and again after a message was marked as read', async () => {
+  const trigger = (transactionId: string) =>
+    gateway.data(
+      `mutation ($event: EventInput!) { triggerEvent(input: { event: $event }) { ... on TriggerEventSuccess { event { isProcessed } } } }`,
+      { event: { workflow: 'comment-mention', subscriberIds: ['user-4711'], transactionId } },
+    );
+  expect(await trigger('bell-1')).toEqual({ triggerEvent: { event: { isProcessed: true } } });
+  await using visitor = await visit(browser, `${app.url}/bell`);
+  const { page } = visitor;
+  const badge = page.getByRole('status').first();
+  await page.clock.install();
+  await page.reload();
+  await page.getByText('1 new').waitFor();
+  gateway.forget();
+  const isCount = (request: PageRequest) => request.postData()?.includes('UnseenMessages') ?? false;
+  const before = visitor.requests.filter(isCount).length;
+  const counts = async () => {
+    await page.evaluate('fetch("/client.js").then(() => {})'); // What the page has sent before is known now.
+    return visitor.requests.filter(isCount).length - before;
+  };
+  await trigger('bell-2');
+  await page.clock.runFor(20_000);
+  expect(await counts()).toBe(0);
+  await page.clock.runFor(10_000);
+  await page.getByText('2 new').waitFor();
+  expect(await counts()).toBe(1);
+
+  const setVisibility = (state: DocumentVisibilityState) =>
+    page.evaluate((value) => {
+      Object.defineProperty(document, 'visibilityState', { value, configurable: true });
+      document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
+    }, state);
+  await setVisibility('hidden');
+  await page.clock.runFor(300_000);
+  expect(await counts()).toBe(1);
+  await setVisibility('visible');
+  await expect.poll(counts).toBe(2);
+
+  await page.getByRole('button', { name: 'Notifications' }).click();
+  const buttons = page.getByRole('button', { name: 'Mark as read' });
+  await expect.poll(() => buttons.count()).toBe(2);
+  gateway.forget();
+  await buttons.first().click();
+  await page.getByText('1 new').waitFor();
+  await expect.poll(() => buttons.count()).toBe(1);
+  expect(gateway.upstream('POST ').map(({ path }) => path)).toEqual(['/v1/subscribers/user-4711/messages/mark-as']);
+  await buttons.click();
+  await expect.poll(() => badge.textContent()).toBe('');
+  await gateway.data('mutation { deleteMessagesByTransaction(input: { transactionId: "bell-1" }) { __typename } }');
+  await gateway.data('mutation { deleteMessagesByTransaction(input: { transactionId: "bell-2" }) { __typename } }');
+  await page.reload();
+  await page.getByRole('button', { name: 'Notifications' }).click();
+  await page.getByText('Nothing yet.').waitFor();
+  expect(visitor.problems).toEqual([]);
 });
 
 /** Returns the places of objects that server components can't pass to components of the browser: those with another prototype. */
