@@ -22,6 +22,7 @@ import { writeSchemaReference } from './codegen/schema-reference.ts';
 import { writeGatewayOptions, writeSettingTables } from './codegen/settings.ts';
 import { loadOperations, type ShippedOperation } from './src/graphql/documents/shipped-operations.ts';
 import { createSchema, printSdl } from './src/graphql/schema.ts';
+import inbox from './src/modules/inbox.ts';
 import messages from './src/modules/messages.ts';
 import workflowPages from './src/modules/workflows.ts';
 
@@ -39,7 +40,7 @@ async function generate(): Promise<Record<string, string>> {
   const operations = ['schema/operations/', 'schema/module-operations/'].flatMap((folder) =>
     loadDocuments(pathOf(folder), full),
   );
-  const ofDashboard = createSchema(undefined, [messages, workflowPages]);
+  const ofDashboard = createSchema(undefined, [inbox, messages, workflowPages]);
   const dashboard = loadDocuments(pathOf('examples/dashboard/documents/'), ofDashboard);
 
   /** Writes the manifest of shipped operations. People copy a whole file, or send what GraphiQL's tab shows: the file without its example. */

@@ -402,6 +402,10 @@ it('the dashboard has no violations of axe on any screen: light, dark, and with 
   await page.getByRole('button', { name: 'Save subscriber' }).click();
   await page.getByText('Enter a subscriber id.').waitFor();
   await check('invalid input');
+  await page.getByRole('button', { name: /^Notifications/ }).click();
+  await page.getByRole('row').first().waitFor();
+  await check('inbox');
+  await page.keyboard.press('Escape');
   await visitor.openLoaded('Feeds');
   await page.getByRole('button', { name: 'Delete Activity' }).click();
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
@@ -525,7 +529,9 @@ it('a page does not continue as somebody else who signs in with the same browser
 it('the sessions end after eight hours or when the issuer refuses, and the cookie is Secure where the app has https', async () => {
   let passed = 0;
   const now = () => new Date(Date.now() + passed * 1000);
-  const people = [{ id: 'ada', name: 'Ada', role: 'Administrator', tenant: 'juniper', scopes: [] }];
+  const people = [
+    { id: 'ada', subscriberId: 'customer-1001', name: 'Ada', role: 'Administrator', tenant: 'juniper', scopes: [] },
+  ];
   await using issuer = await startIssuer({ people, now });
   const origins = ['http://localhost:5173', 'https://app.example.com'];
   const sessions = createSessions({ issuer: issuer.url, origins, now });

@@ -1,5 +1,6 @@
 import graphql from '@graphql-eslint/eslint-plugin';
 import { createSchema, printSdl } from '../../src/graphql/schema.ts';
+import inbox from '../../src/modules/inbox.ts';
 import messages from '../../src/modules/messages.ts';
 import workflowPages from '../../src/modules/workflows.ts';
 
@@ -8,7 +9,7 @@ const APPS = {
   shipped: { folder: 'schema/operations', schema: 'schema/schema.graphql' },
   dashboard: {
     folder: 'examples/dashboard/documents',
-    schema: printSdl(createSchema(undefined, [messages, workflowPages])),
+    schema: printSdl(createSchema(undefined, [inbox, messages, workflowPages])),
   },
 };
 

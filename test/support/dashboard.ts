@@ -8,6 +8,7 @@ import { type Issuer, startIssuer, TOKEN_AUDIENCE } from '../../examples/dashboa
 import { createSessions, type SessionHandler } from '../../examples/dashboard/dev/sessions.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
+import inbox from '../../src/modules/inbox.ts';
 import messages from '../../src/modules/messages.ts';
 import workflowPages from '../../src/modules/workflows.ts';
 import type { Scope } from '../../src/settings/scopes.ts';
@@ -22,6 +23,8 @@ const VITE = fileURLToPath(new URL('bin/vite.js', import.meta.resolve('vite/pack
 
 /** Scopes that tokens can have in the dashboard's gateway. */
 const SCOPES: readonly Scope[] = [
+  'inbox:read',
+  'inbox:write',
   'stats:read',
   'workflows:read',
   'workflows:write',
@@ -78,7 +81,7 @@ export async function startDashboard() {
     await startGateway(
       {
         upstream: service.url,
-        modules: [messages, workflowPages],
+        modules: [inbox, messages, workflowPages],
         clients: clientsOf(issuer, { scopes: SCOPES, corsOrigins: [files.url], trustedDocuments: 'enforce' }),
         trustedDocuments: { manifests: [join(APP, 'trusted-documents.json')] },
       },
@@ -93,9 +96,17 @@ export async function startDashboard() {
     url: files.url,
     gateway,
     issuer,
-    /** Returns the upstream requests since the last `forget()`, optionally only those that start with a prefix such as `PUT /v1/workflows/`. */
+    /** URL of the service, to which other apps and servers send notifications. */
+    service: service.url,
+    /**
+     * Returns the upstream requests since the last `forget()`, optionally only those that start with a prefix such as `PUT /v1/workflows/`.
+     * Counts of new messages are left out unless the prefix says `GET /v1/subscribers`: the bell may poll at any time.
+     */
     upstream: (endpoint = '') =>
-      service.requests.slice(recordStart).filter(({ method, path }) => `${method} ${path}`.startsWith(endpoint)),
+      service.requests
+        .slice(recordStart)
+        .filter(({ method, path }) => `${method} ${path}`.startsWith(endpoint))
+        .filter(({ path }) => endpoint.startsWith('GET /v1/subscribers') || !path.includes('/notifications/unseen')),
     /** Discards the requests recorded so far. */
     forget(): void {
       recordStart = service.requests.length;

@@ -65,7 +65,7 @@ export async function startIssuer({
       .setProtectedHeader({ alg: 'ES256', kid: key.kid, typ: 'JWT' })
       .setIssuer(url)
       .setAudience(TOKEN_AUDIENCE)
-      .setSubject(person.id)
+      .setSubject(person.subscriberId)
       .setIssuedAt(issuedAt)
       .setExpirationTime(expiresAt)
       .sign(key.privateKey);

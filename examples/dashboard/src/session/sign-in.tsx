@@ -139,6 +139,9 @@ function PeopleSkeleton() {
 
 const NOUNS: Readonly<Record<string, string>> = { stats: 'statistics' };
 
+/** The noun of scopes that everybody has, for their own records. */
+const OWN = 'inbox';
+
 /** Nouns that the app deletes but never changes. */
 const ONLY_DELETED = ['messages'];
 
@@ -148,6 +151,7 @@ function summarizeScopes(scopes: readonly string[]): string {
     scopes
       .filter((scope) => scope.endsWith(`:${action}`))
       .map((scope) => scope.slice(0, scope.indexOf(':')))
+      .filter((noun) => noun !== OWN)
       .map((noun) => NOUNS[noun] ?? noun);
   const read = nounsWith('read');
   const written = nounsWith('write').filter((noun) => !ONLY_DELETED.includes(noun));

@@ -1,8 +1,9 @@
 import { useState } from 'react';
 import { useApp } from '../app-context.ts';
+import { Bell } from '../inbox/bell.tsx';
 import { clearDrafts } from '../session/drafts.ts';
 import { useUnsentForms } from '../session/use-drafts.ts';
-import { useWho } from '../session/who-context.ts';
+import { useMay, useWho } from '../session/who-context.ts';
 import { Button } from '../ui/button.tsx';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { forgetRoute } from './routes.ts';
@@ -12,6 +13,7 @@ import { ThemeMenu } from './theme-menu.tsx';
 export function UserMenu() {
   const { session, drafts } = useApp();
   const { person, name, tenant } = useWho();
+  const mayReadInbox = useMay('inbox:read');
   const unsent = useUnsentForms(person);
   const [isAsking, setIsAsking] = useState(false);
 
@@ -27,6 +29,7 @@ export function UserMenu() {
         <span className="user-name">{name}</span>
         <span className="user-tenant">{tenant}</span>
       </span>
+      {mayReadInbox && <Bell />}
       <ThemeMenu />
       <Button onClick={unsent.length > 0 ? () => setIsAsking(true) : signOut}>Sign out</Button>
       {isAsking && (

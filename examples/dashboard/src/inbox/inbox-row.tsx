@@ -1,0 +1,57 @@
+import { Button } from 'react-aria-components/Button';
+import { GridListItem } from 'react-aria-components/GridList';
+import type { InboxResult, MarkAs } from '../documents.gen.ts';
+import { formatTime } from '../messages/message.ts';
+import { Skeleton, SkeletonLine } from '../ui/skeleton.tsx';
+
+type InboxMessage = NonNullable<NonNullable<NonNullable<InboxResult['inbox']>['messages']>['messages'][number]>;
+
+interface InboxRowProps {
+  message: InboxMessage;
+  /** Reason why it can't be marked. */
+  refusal: string | undefined;
+  onMark: (id: string, as: MarkAs) => void;
+}
+
+/** A message of the inbox. Its button stays where it is when it is pressed, so that the focus does. */
+export function InboxRow({ message: { id, subject, content, read, createdAt }, refusal, onMark }: InboxRowProps) {
+  const title = subject || content || 'A message without a text';
+  return (
+    <GridListItem
+      className="inbox-row"
+      textValue={read ? title : `Unread: ${title}`}
+      data-unread={!read || undefined}
+      {...(id !== null && !read && refusal === undefined && { onAction: () => onMark(id, 'READ') })}
+    >
+      <span className="inbox-text">
+        {!read && <span className="visually-hidden">Unread: </span>}
+        {title}
+      </span>
+      {subject && content && <span className="inbox-note">{content}</span>}
+      <span className="inbox-facts">
+        <span className="inbox-note">
+          {createdAt !== null && <time dateTime={createdAt}>{formatTime(createdAt)}</time>}
+        </span>
+        {id !== null && refusal === undefined && (
+          <Button className="button button-quiet" onPress={() => onMark(id, read ? 'UNREAD' : 'READ')}>
+            {read ? 'Mark as unread' : 'Mark as read'}
+          </Button>
+        )}
+      </span>
+    </GridListItem>
+  );
+}
+
+/** A placeholder for messages, as high as they are. */
+export function InboxSkeleton() {
+  return (
+    <Skeleton label="notifications" list="inbox-list">
+      <span className="inbox-row">
+        <SkeletonLine width="16em" />
+        <span className="inbox-facts">
+          <SkeletonLine width="8em" />
+        </span>
+      </span>
+    </Skeleton>
+  );
+}
