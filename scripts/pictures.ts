@@ -1,5 +1,5 @@
-// Takes the pictures in the docs: the first minute in a terminal, GraphiQL with its first operation on the sandbox, and two views of the
-// dashboard, the last ones in both themes. Run it with `npm run pictures`. It needs curl, and port 4000.
+// Takes the pictures in the docs: the first minute in a terminal, GraphiQL with its first operation on the sandbox, and two views and the
+// inbox of the dashboard, the last ones in both themes. Run it with `npm run pictures`. It needs curl, and port 4000.
 
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -37,6 +37,12 @@ async function takeDashboard(browser: Browser, dashboard: Dashboard, colorScheme
   await page.screenshot({ path: `${IMAGES}dashboard-${colorScheme}.png`, fullPage: true });
   await visitor.openLoaded('Workflows');
   await page.screenshot({ path: `${IMAGES}dashboard-workflows-${colorScheme}.png` });
+  await page.getByRole('button', { name: /^Notifications/ }).click();
+  await page.getByRole('row').first().waitFor();
+  await page.screenshot({
+    path: `${IMAGES}dashboard-inbox-${colorScheme}.png`,
+    clip: { x: 666, y: 0, width: 700, height: 680 },
+  });
 }
 
 await writeFile(`${IMAGES}first-minute.svg`, await drawFirstMinute());
