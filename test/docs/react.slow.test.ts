@@ -169,7 +169,12 @@ beforeAll(async () => {
   );
   const { clients, clientTokens } = load(text, { ACME_KEY: KEY });
   gateway = stack.use(
-    await startGateway({ service: 'sandbox', modules: [events, inbox], clients, ...(clientTokens && { clientTokens }) }),
+    await startGateway({
+      service: 'sandbox',
+      modules: [events, inbox],
+      clients,
+      ...(clientTokens && { clientTokens }),
+    }),
   );
 
   folder = stack.use(await createTemporaryFolder());
