@@ -54,7 +54,7 @@ export async function addLayouts(copy: ProjectCopy): Promise<void> {
   await writeFile(
     copy.path(RESOURCES),
     list
-      .replace('\n  messages,\n]', '\n  layouts,$&')
+      .replace('\n];', '\n  layouts,$&')
       .replace('\nimport', "\nimport { resource as layouts } from './layouts.ts';$&"),
   );
   const document = parseDocument(await copy.read('schema/upstream.openapi.yaml'));
