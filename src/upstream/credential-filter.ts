@@ -59,6 +59,8 @@ const FACTOR = 2 * randomInt(2 ** 30) + 1;
 const hashOf = (text: string): number =>
   Array.from(text).reduce((hash, character) => (Math.imul(hash, FACTOR) + character.charCodeAt(0)) | 0, 0);
 
+const NONE: readonly string[] = [];
+
 /** Creates a function that returns the parts of this length that a text shares with secrets. Takes time in proportion to the text, whatever both contain. */
 function createFinder(secrets: readonly string[], length: number): (text: string) => string[] {
   const all = secrets.join('\0'); // No text contains it.
@@ -72,9 +74,10 @@ function createFinder(secrets: readonly string[], length: number): (text: string
     let hash = hashOf(text.slice(0, length - 1));
     for (let start = 0; start + length <= text.length; start += 1) {
       hash = (Math.imul(hash, FACTOR) + text.charCodeAt(start + length - 1)) | 0;
-      const part = byHash.get(hash)?.find((each) => text.startsWith(each, start));
-      if (part !== undefined) {
-        found.add(part);
+      for (const part of byHash.get(hash) ?? NONE) {
+        if (!found.has(part) && text.startsWith(part, start)) {
+          found.add(part);
+        }
       }
       hash -= Math.imul(text.charCodeAt(start), power); // Follows from that of the part before.
     }
