@@ -23,7 +23,7 @@ import { SUBJECT, subjectOf } from './subject.ts';
 export type Send<Args, Body> = (args: Args) => Promise<Body>;
 
 /** Declaration of a mutation that sends a write or several, and whose result is a union of a success and failures. */
-interface MutationOptions<
+export interface MutationOptions<
   Args extends CallArgs,
   Body,
   Fields extends InputFieldMap,
@@ -96,7 +96,7 @@ export type ResolvedInput<Fields extends InputFieldMap, Subject extends string> 
 };
 
 /** Declaration of a mutation that applies another one to each item of a list. */
-interface BulkMutationOptions {
+export interface BulkMutationOptions {
   /** Description. The REST call is added to it, unless it names one. */
   description: string;
   /** Number of calls, for the documentation. @default '1 per item, 10 at a time' */

@@ -13,7 +13,7 @@ interface EventBody {
   payload: object;
 }
 
-interface TriggeredEventBody {
+export interface TriggeredEventBody {
   status: string;
   transactionId?: string;
   error?: unknown;
