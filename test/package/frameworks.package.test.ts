@@ -12,6 +12,7 @@ import { type DocumentNode, print } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS, type Sandbox, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import events from '../../src/modules/events.ts';
+import inbox from '../../src/modules/inbox.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
 import { visit } from '../support/dashboard.ts';
@@ -285,9 +286,17 @@ describe('the app of docs/react.md in Next.js', () => {
   it('renders current data on the server, which the browser neither loads again nor gets the API key with', async () => {
     const port = await findFreePort();
     const origin = `http://127.0.0.1:${port}`;
-    const settings = addTo(`${CLIENT_TOKENS}clients: { browser: { corsOrigins: ['${origin}'] } }`);
+    const settings = addTo(
+      `${CLIENT_TOKENS}modules: [notigraph/modules/inbox]\nclients: { browser: { corsOrigins: ['${origin}'] } }`,
+    );
     const { clients, clientTokens } = load(settings, { ACME_KEY: SANDBOX_KEYS.development });
-    await using gateway = await startGateway({ service: 'sandbox', clients, ...(clientTokens && { clientTokens }) });
+    const modules = [inbox];
+    await using gateway = await startGateway({
+      service: 'sandbox',
+      modules,
+      clients,
+      ...(clientTokens && { clientTokens }),
+    });
     await writeReactApp(folder.path('react'), gateway.url);
     await run(process.execPath, [next(), 'build', 'react'], { cwd: folder.path(), env });
     expect(gateway.upstream()).toEqual([]);
