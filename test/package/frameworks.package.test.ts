@@ -287,7 +287,7 @@ describe('the app of docs/react.md in Next.js', () => {
     const port = await findFreePort();
     const origin = `http://127.0.0.1:${port}`;
     const settings = addTo(
-      `${CLIENT_TOKENS}modules: [notigraph/modules/inbox]\nclients: { browser: { corsOrigins: ['${origin}'] } }`,
+      `${CLIENT_TOKENS}modules: [notigraph/modules/inbox]\nclients: { browser: { corsOrigins: ['${origin}'], scopes: [workflows:read, groups:read, inbox:read, inbox:write] } }`,
     );
     const { clients, clientTokens } = load(settings, { ACME_KEY: SANDBOX_KEYS.development });
     const modules = [inbox];
