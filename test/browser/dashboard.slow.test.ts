@@ -1,26 +1,18 @@
 import { createServer } from 'node:http';
-import type { Browser, Page, Request } from 'playwright-core';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import type { Page, Request } from 'playwright-core';
+import { expect, it, onTestFinished } from 'vitest';
 import { startIssuer } from '../../examples/dashboard/dev/issuer.ts';
 import { createSessions, type SessionHandler } from '../../examples/dashboard/dev/sessions.ts';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { COLORS, findViolations } from '../support/axe.ts';
 import { launchBrowser } from '../support/browser.ts';
-import { type Dashboard, startDashboard, VIEWS } from '../support/dashboard.ts';
+import { startDashboard, VIEWS } from '../support/dashboard.ts';
+import { ofFile } from '../support/lifetime.ts';
 import { listen } from '../support/listen.ts';
 import { startStaticFiles } from '../support/static-files.ts';
 
-let browser: Browser;
-let dashboard: Dashboard;
-
-beforeAll(async () => {
-  [browser, dashboard] = await Promise.all([launchBrowser(), startDashboard()]);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await dashboard[Symbol.asyncDispose]();
-});
+const dashboard = ofFile(await startDashboard());
+const browser = ofFile(await launchBrowser());
 
 it('every view of the dashboard works with one call for each record and change, sends only ids of trusted documents, and stores no token', async () => {
   await using visitor = await dashboard.visit(browser);

@@ -1,25 +1,17 @@
 // Uses the bell of the example dashboard as people do, two of them at the same time.
 
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { type Dashboard, startDashboard } from '../support/dashboard.ts';
+import { ofFile } from '../support/lifetime.ts';
 
 const NOTIFICATIONS = '/v1/subscribers/customer-1001/notifications';
 const MARK = '/v1/subscribers/customer-1001/messages';
 
-let browser: Browser;
-let dashboard: Dashboard;
-
-beforeAll(async () => {
-  [browser, dashboard] = await Promise.all([launchBrowser(), startDashboard()]);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await dashboard[Symbol.asyncDispose]();
-});
+const dashboard = ofFile(await startDashboard());
+const browser = ofFile(await launchBrowser());
 
 const bell = (page: Page, label: string) => page.getByRole('button', { name: label, exact: true });
 const focused = (page: Page) =>

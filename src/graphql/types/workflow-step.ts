@@ -2,9 +2,19 @@
 
 import type { FieldMap } from '@pothos/core';
 import type { StepBody, StepTemplateBody } from '../../upstream/endpoints.ts';
-import { MASKED, visibleJson } from '../masking.ts';
+import { visibleJson } from '../masking.ts';
 import { defineModule } from '../module.ts';
-import { contentFields, extraField, type Fields, idField, listField, optional, shows, time } from '../record-fields.ts';
+import {
+  contentFields,
+  extraField,
+  type Fields,
+  idField,
+  jsonField,
+  listField,
+  optional,
+  shows,
+  time,
+} from '../record-fields.ts';
 
 type Metadata = NonNullable<StepBody['metadata']>;
 
@@ -128,12 +138,11 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
       nullable: true,
       description: 'The settings of a digest or delay. Null for other steps.',
     }),
-    replyCallback: t.field({
-      type: 'JSONObject',
-      nullable: true,
-      description: `The destination of replies to an email, as sent by the service. ${MASKED}`,
-      resolve: ({ replyCallback }, _args, { identity }) => visibleJson(replyCallback, identity),
-    }),
+    replyCallback: jsonField(
+      t,
+      'The destination of replies to an email, as sent by the service.',
+      (step) => step.replyCallback,
+    ),
     extra: extraField(t, 'workflows'),
   });
 
