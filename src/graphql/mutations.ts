@@ -59,11 +59,14 @@ export interface MutationOptions<
     conflict?: boolean;
   };
   /**
-   * Returns the path in the input of a member of the body that the service rejected.
+   * The names in the input of parameters, headers and members of the body that have another name there, as in `{ topicKey: 'key' }`. Or if the body has
+   * another form, a function that returns the path in the input of a member that the service rejected.
    *
-   * @default the same path, but if the input has another field with that value, its name
+   * @default the same names
    */
-  inputPath?: (path: readonly string[], input: NoInfer<ResolvedInput<Fields, Subject>>) => readonly string[];
+  inputPath?:
+    | Readonly<Record<string, string>>
+    | ((path: readonly string[], input: NoInfer<ResolvedInput<Fields, Subject>>) => readonly string[]);
   /** Sends the write or several, and returns the source of the success. */
   resolve: (
     input: ResolvedInput<Fields, Subject>,
@@ -193,7 +196,11 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
         description: input.description,
         fields: (t) => ({
           ...(subject && { [subject]: t.id({ description: SUBJECT }) }),
-          ...withoutOwn('idempotencyKey', withoutOwn(subject ?? '', input.fields(t), inputName), inputName),
+          ...withPaths(
+            options.inputPath,
+            withoutOwn('idempotencyKey', withoutOwn(subject ?? '', input.fields(t), inputName), inputName),
+            inputName,
+          ),
           ...(endpoint.idempotent && { idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }),
         }),
       });
@@ -325,16 +332,15 @@ function createAccept(
       let sends = 0;
       let areReplayed = true;
       const uncleared: string[] = [];
-      let toInputPath = (path: readonly string[]) => path;
+      const toInputPath = (member: readonly string[]) =>
+        typeof inputPath === 'function' ? inputPath(member, input) : renameFirst(member, inputPath);
       const send: Send<CallArgs, unknown> = (args) => {
-        const toPath = (member: readonly string[]) => inputPath?.(member, input) ?? findInInput(member, input, args);
-        toInputPath = toPath;
         sends += 1;
         const idempotencyKey = sends === 1 ? firstKey : deriveKey(sends);
         const write = { ...args, idempotencyKey, isBulkItem: item !== undefined };
         const sent = context.upstream.write(endpoint, write).then(({ body, replayed, uncleared: kept = [] }) => {
           areReplayed &&= replayed;
-          uncleared.push(...kept.map((member) => [...path, ...toPath([member])].join('.')));
+          uncleared.push(...kept.map((member) => [...path, ...toInputPath([member])].join('.')));
           return body;
         });
         return ignoreRejection(sent);
@@ -358,7 +364,7 @@ function createAccept(
             notFound: notFound && { ...notFound, id: notFound.id(input) },
             isPersonal: subject !== undefined,
             canConflict,
-            toInputPath: declared === undefined ? () => [] : toInputPath,
+            toInputPath: (member) => (declared === undefined ? [] : sends === 0 ? member : toInputPath(member)),
             path,
             isBulkItem: item !== undefined,
             hasWritten: writes.applied > 0,
@@ -406,12 +412,22 @@ export const withOwnWrites = (ctx: GatewayContext): GatewayContext => ({
   upstream: ownClient(ctx, new WriteCount()),
 });
 
-/** Returns the path in the input of a parameter, a header, or a member of the body: that of the field with the same value. */
-function findInInput([name = '', ...rest]: readonly string[], input: Input, args: CallArgs): readonly string[] {
-  const value: unknown = Reflect.get({ ...args.body, ...args.headers, ...args.query, ...args }, name);
-  const field =
-    value === undefined ? name : ([name, ...Object.keys(input)].find((each) => input[each] === value) ?? name);
-  return name === '' ? [] : [field, ...rest];
+/** Returns a path whose first name is replaced, if it has another one. */
+function renameFirst(
+  [first, ...rest]: readonly string[],
+  names: Readonly<Record<string, string>> = {},
+): readonly string[] {
+  return first === undefined ? [] : [Object.hasOwn(names, first) ? (names[first] ?? first) : first, ...rest];
+}
+
+/** Returns fields of a module. @throws {TypeError} if one is missing to which a path is declared */
+function withPaths<Fields extends object>(inputPath: AnyMutation['inputPath'], fields: Fields, owner: string): Fields {
+  const missing =
+    typeof inputPath === 'object' && Object.values(inputPath).find((name) => !Object.hasOwn(fields, name));
+  if (typeof missing === 'string') {
+    throw new TypeError(`the ${owner} has no field ${missing}, which its inputPath names`);
+  }
+  return fields;
 }
 
 /** Returns fields of a module. @throws {TypeError} if one has the name of a field that the gateway adds */

@@ -3,7 +3,7 @@
 import type { FieldMap, InputFieldMap } from '@pothos/core';
 import type { GraphTypes } from '../graphql/builder.ts';
 import { defineShipped } from '../graphql/module.ts';
-import type { NotFound, ResolvedInput, Send } from '../graphql/mutations.ts';
+import type { MutationOptions, NotFound, ResolvedInput, Send } from '../graphql/mutations.ts';
 import { assertPage, definePage, type PageBody, pageArg, sizeArg } from '../graphql/pages.ts';
 import { extraField, type Fields, jsonField, optional, time } from '../graphql/record-fields.ts';
 import { messages, sentMessages } from '../graphql/types/message.ts';
@@ -35,6 +35,7 @@ type Change<Args extends CallArgs, Body, Own extends InputFieldMap, Result> = {
   fields: (t: PothosSchemaTypes.InputFieldBuilder<GraphTypes, 'InputObject'>) => Own;
   /** The record that the service may not have. @default the subscriber */
   notFound?: NotFound<ResolvedInput<Own, 'subscriberId'>>;
+  inputPath?: MutationOptions<Args, Body, Own, object, 'subscriberId'>['inputPath'];
   resolve: (input: ResolvedInput<Own, 'subscriberId'>, send: Send<Args, Body>) => Promise<Result>;
   success: (t: Fields<Awaited<Result> & { inbox: InboxBody }>) => FieldMap;
 };
@@ -268,7 +269,7 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
   /** Declares a mutation of an inbox, whose success has the inbox too. */
   const change = <Args extends CallArgs, Body, Own extends InputFieldMap, Result extends object>(
     name: string,
-    { description, endpoint, fields, notFound, resolve, success }: Change<Args, Body, Own, Result>,
+    { description, endpoint, fields, notFound, inputPath, resolve, success }: Change<Args, Body, Own, Result>,
   ) =>
     mutation(name, {
       description,
@@ -277,6 +278,7 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
       endpoint,
       input: { description: `The input of \`${name}\`.`, argument: 'The change.', fields },
       failures: { notFound: notFound ?? { resource: 'Subscriber', id: ({ subscriberId }) => subscriberId } },
+      ...(inputPath && { inputPath }),
       resolve: async (input, send) => ({
         ...(await resolve(input, send)),
         inbox: { subscriberId: input.subscriberId },
@@ -301,6 +303,7 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
       messageIds: t.idList({ required: true, description: 'The ids of the messages.' }),
       as: t.field({ type: MarkAs, required: true, description: 'The new state.' }),
     }),
+    inputPath: { messageId: 'messageIds', markAs: 'as' },
     async resolve({ subscriberId, messageIds, as }, send) {
       assertRange('the number of messageIds', messageIds.length, 1, MAX);
       await send({ subscriberId, body: { messageId: messageIds, markAs: as } });
@@ -318,6 +321,7 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
       as: t.field({ type: MarkAs, required: true, description: 'The new state.' }),
       feeds: t.stringList(feedArgs),
     }),
+    inputPath: { markAs: 'as', feedIdentifier: 'feeds' },
     resolve: async ({ subscriberId, as, feeds }, send) => ({
       changed: await send({ subscriberId, body: { markAs: as, feedIdentifier: feedsOf(feeds) } }),
     }),
@@ -335,6 +339,7 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
       payload: t.field({ type: 'JSONObject', description: 'Data to store with it. Default: none.' }),
     }),
     notFound: { resource: 'Message', id: ({ messageId }) => messageId, byMessage: true },
+    inputPath: { type: 'button' },
     async resolve({ subscriberId, messageId, button, payload }, send) {
       await send({ subscriberId, messageId, type: button, body: { status: 'done', payload: payload ?? undefined } });
       return { messageId };
@@ -351,6 +356,7 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
       enabled: t.boolean({ required: true, description: 'Whether messages may be sent.' }),
     }),
     notFound: { resource: 'Workflow', id: ({ workflowId }) => workflowId },
+    inputPath: (path) => (path.at(-1) === 'type' ? ['channel'] : path.slice(-1)), // The body has both in `channel`.
     async resolve({ subscriberId, workflowId, channel, enabled }, send) {
       const body = channel == null ? { enabled } : { channel: { type: channel, enabled } };
       return { preference: await send({ subscriberId, workflowId, body }) };
@@ -367,6 +373,7 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
       enabled: t.boolean({ description: 'Whether any messages may be sent. Versions since 2025 ignore it.' }),
       channels: t.field({ type: [ChannelPreferenceInput], description: 'The channels to change.' }),
     }),
+    inputPath: (path) => path.map((name) => (name === 'preferences' ? 'channels' : name === 'type' ? 'channel' : name)),
     async resolve({ subscriberId, enabled, channels }, send) {
       const preferences = channels?.map((each) => ({ type: each.channel, enabled: each.enabled }));
       return { preferences: await send({ subscriberId, body: { enabled: enabled ?? undefined, preferences } }) };

@@ -94,6 +94,7 @@ export default defineShipped('notigraph/modules/messages', (toolkit) => {
       fields: (t) => ({ id: t.id({ required: true, description: "The message's id." }) }),
     },
     failures: { notFound: { resource: 'Message', id: ({ id }) => id } },
+    inputPath: { messageId: 'id' },
     resolve: async ({ id }, send) => {
       await send({ messageId: id });
       return { id };

@@ -129,6 +129,7 @@ export default defineShipped('notigraph/modules/topics', (toolkit) => {
       }),
     },
     failures: { notFound: { resource: 'Topic', id: ({ key }) => key } },
+    inputPath: { topicKey: 'key' },
     resolve: async ({ key, name }, send) => ({ topic: await send({ topicKey: key, body: { name } }) }),
     success: {
       description: 'The topic was renamed.',
@@ -145,6 +146,7 @@ export default defineShipped('notigraph/modules/topics', (toolkit) => {
       fields: (t) => ({ key: t.id({ required: true, description: "The topic's key." }) }),
     },
     failures: { notFound: { resource: 'Topic', id: ({ key }) => key }, conflict: true },
+    inputPath: { topicKey: 'key' },
     resolve: async ({ key }, send) => {
       await send({ topicKey: key });
       return { key };
@@ -164,6 +166,7 @@ export default defineShipped('notigraph/modules/topics', (toolkit) => {
       fields: subscribersOfTopic,
     },
     failures: { notFound: { resource: 'Topic', id: ({ key }) => key } },
+    inputPath: { topicKey: 'key', subscribers: 'subscriberIds' },
     resolve: async ({ key, subscriberIds }, send) => {
       assertRange('the number of subscriberIds', subscriberIds.length, 1, MAX);
       const sent = await send({ topicKey: key, body: { subscribers: subscriberIds } }); // Nothing, if all were added.
@@ -191,6 +194,7 @@ export default defineShipped('notigraph/modules/topics', (toolkit) => {
       fields: subscribersOfTopic,
     },
     failures: { notFound: { resource: 'Topic', id: ({ key }) => key } },
+    inputPath: { topicKey: 'key', subscribers: 'subscriberIds' },
     resolve: async ({ key, subscriberIds }, send) => {
       assertRange('the number of subscriberIds', subscriberIds.length, 1, MAX);
       await send({ topicKey: key, body: { subscribers: subscriberIds } });

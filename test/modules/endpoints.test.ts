@@ -280,6 +280,7 @@ describe('headers', () => {
             version: t.string({ description: 'Its version.' }),
           }),
         },
+        inputPath: { 'If-Match': 'version' },
         resolve: async ({ id, version }, send) => ({ id, sent: await send({ id, headers: { 'If-Match': version } }) }),
         success: {
           description: 'It is replaced.',

@@ -2,8 +2,12 @@ import { GraphQLError, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { createSchema, printSdl } from '../../src/graphql/schema.ts';
 import { createTool } from '../../src/graphql/tools/tool.ts';
+import inbox from '../../src/modules/inbox.ts';
 import { defineModule, ModuleError } from '../../src/modules/index.ts';
+import messages from '../../src/modules/messages.ts';
+import topics from '../../src/modules/topics.ts';
 import { startGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 import { bulkOf } from './example.ts';
@@ -185,6 +189,74 @@ it('the service rejects values of a mutation without input with a path that its 
   const issues = (path: string[]) => ({ issues: [{ path, message: expect.any(String) }] });
   expect(await gateway.run(`mutation { rotateKey ${select} }`)).toEqual({ rotateKey: issues([]) });
   expect(await gateway.run(`mutation { createKey ${select} }`)).toEqual({ createKey: issues(['input']) });
+});
+
+describe('a member that the service rejects', () => {
+  guards('src/graphql/mutations.ts', 'renameFirst');
+  guards('src/graphql/mutations.ts', 'withPaths');
+
+  const ISSUES = '... on InvalidInputError { issues { path } }';
+
+  it.each([
+    ['deleteFeed', 'id: "same"', 'feedId', 'id'],
+    ['deleteMessage', 'id: "same"', 'messageId', 'id'],
+    ['createTopic', 'key: "same", name: "same"', 'name', 'name'],
+    ['renameTopic', 'key: "same", name: "same"', 'topicKey', 'key'],
+    ['deleteTopic', 'key: "same"', 'topicKey', 'key'],
+    ['deleteTopic', 'key: "same"', 'constructor', 'constructor'],
+    ['addSubscribersToTopic', 'key: "same", subscriberIds: ["same"]', 'subscribers.0', 'subscriberIds.0'],
+    ['removeSubscribersFromTopic', 'key: "same", subscriberIds: ["same"]', 'subscribers.0', 'subscriberIds.0'],
+    ['markMessages', 'subscriberId: "same", messageIds: ["same"], as: READ', 'messageId.0', 'messageIds.0'],
+    ['markMessages', 'subscriberId: "same", messageIds: ["same"], as: READ', 'markAs', 'as'],
+    ['markAllMessages', 'subscriberId: "same", as: READ, feeds: ["same"]', 'feedIdentifier.0', 'feeds.0'],
+    ['completeMessageAction', 'subscriberId: "same", messageId: "same", button: "same"', 'type', 'button'],
+    ['completeMessageAction', 'subscriberId: "same", messageId: "same", button: "same"', 'messageId', 'messageId'],
+    [
+      'updateWorkflowPreference',
+      'subscriberId: "same", workflowId: "same", channel: EMAIL, enabled: true',
+      'channel.type',
+      'channel',
+    ],
+    [
+      'updateWorkflowPreference',
+      'subscriberId: "same", workflowId: "same", channel: EMAIL, enabled: true',
+      'channel.enabled',
+      'enabled',
+    ],
+    [
+      'updateGlobalPreferences',
+      'subscriberId: "same", channels: [{ channel: EMAIL, enabled: true }]',
+      'preferences.0.type',
+      'channels.0.channel',
+    ],
+  ])('of %s(%s), %s, has the path of the input field', async (field, input, member, path) => {
+    await using gateway = await startGateway({
+      service: () => ({ status: 422, body: { errors: { [member]: ['Bad'] } } }),
+      modules: [inbox, messages, topics],
+    });
+    expect(await gateway.run(`mutation { ${field}(input: { ${input} }) { ${ISSUES} } }`)).toEqual({
+      [field]: { issues: [{ path: ['input', ...path.split('.')] }] },
+    });
+  });
+
+  it('is declared with the name of an input field', () => {
+    const misnamed = defineModule('misnamed', ({ endpoint, mutation }) => {
+      mutation('name', {
+        description: 'Names.',
+        scope: 'names:write',
+        endpoint: endpoint('POST /v1/names').returns<object>(),
+        input: { description: 'It.', fields: (t) => ({ text: t.string() }) },
+        inputPath: { value: 'test' },
+        resolve: async (_input, send) => send({}),
+        success: { description: 'It is done.', fields: (t) => ({ done: t.boolean({ resolve: () => true }) }) },
+      });
+    });
+    expect(() => createSchema(undefined, [misnamed])).toThrow(
+      new ModuleError(
+        'the module misnamed fails: TypeError: the input of the mutation name has no field test, which its inputPath names',
+      ),
+    );
+  });
 });
 
 describe('names that the gateway uses itself', () => {

@@ -89,6 +89,9 @@ it('a module of a document serves', async () => {
     if (path === '/v1/loans') {
       return { body: { until: `tomorrow, with ${body}` } };
     }
+    if (body.includes('Printed')) {
+      return { status: 422, body: { errors: { in_print: ['Not yet'] } } };
+    }
     return method === 'POST' && path === '/v1/books'
       ? { status: 409, body: { message: 'It exists.' } }
       : method === 'GET'
@@ -150,6 +153,11 @@ it('a module of a document serves', async () => {
     body: JSON.stringify({ title: 'Emma', in_print: true, description: '1\n2', details: { weight: 1.5 } }),
     headers: { 'idempotency-key': expect.stringMatching(/^[\da-f]{64}$/) },
   });
+  const rejected =
+    'createBook(input: { title: "Printed", inPrint: true }) { ... on InvalidInputError { issues { path } } }';
+  expect(await send(`mutation { ${rejected} }`)).toEqual({
+    data: { createBook: { issues: [{ path: ['input', 'inPrint'] }] } },
+  });
   expect(
     await send('mutation { deleteBook(input: { bookId: "b1" }) { ... on DeleteBookSuccess { deletedBookId } } }'),
   ).toEqual({ data: { deleteBook: { deletedBookId: 'b1' } } });
@@ -167,6 +175,7 @@ it('a module of a document serves', async () => {
     data: { createLoan: { createLoanResponse: { until: 'tomorrow, with book=b%261&period%5Bdays%5D=2' } } },
   });
   expect(calls()).toEqual([
+    'POST /v1/books',
     'POST /v1/books',
     'DELETE /v1/books/b1',
     'POST /v1/books/b1:archive',

@@ -51,6 +51,7 @@ export const feeds = defineModule('feeds', ({ ADDS_ONLY, builder, entity, mutati
       notFound: { resource: 'Feed', id: ({ id }) => id, byMessage: true },
       conflict: true,
     },
+    inputPath: { feedId: 'id' },
     async resolve({ id }, send) {
       const body = await send({ feedId: id });
       return { id, remainingFeeds: Array.isArray(body) ? body : null };
