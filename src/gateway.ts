@@ -54,7 +54,7 @@ import { createTracing } from './telemetry/tracing/tracing.ts';
 import { createCircuitLog, createEpisodeLog } from './telemetry/upstream-log.ts';
 import type { ServiceDeps } from './upstream/service.ts';
 import type { Connect } from './upstream/transport/connector.ts';
-import { createCacheStores, createUpstreams } from './upstream/upstreams.ts';
+import { CacheStores, Upstreams } from './upstream/upstreams.ts';
 
 /** Options of a gateway: `upstream` or `upstreams`, and others. */
 export type GatewayOptions = OptionalGatewayOptions &
@@ -138,7 +138,7 @@ type GatewayState = ReturnType<typeof createGatewayState>;
 export const createGatewayState = (logger: Logger, monotonicNow?: () => number, redisTimeoutMs?: number) => ({
   counts: createCounts(logger),
   rateLimiters: createRateLimiters(logger, monotonicNow, redisTimeoutMs),
-  cacheStores: createCacheStores(logger, redisTimeoutMs),
+  cacheStores: new CacheStores(logger, redisTimeoutMs),
   remoteKeys: createRemoteKeys(logger),
   logSecret: randomBytes(32).toString('hex'), // Default of the setting.
 });
@@ -222,7 +222,7 @@ export function buildGateway(
     browser?.tenantKeys.tenantOf,
   );
   const audit = settings.audit && createAuditLog(settings.audit, logger, counts.countAuditLine, nameTenant, now);
-  const upstreams = createUpstreams(settings, {
+  const upstreams = new Upstreams(settings, {
     ...deps,
     logger,
     now,
@@ -297,7 +297,7 @@ export function buildGateway(
     isPage: createRequestReader((request) => settings.graphiql !== false && findPage(request) !== undefined),
     refusalHeaders: createRequestReader((request) => cors.headers(request)),
     endpoint,
-    checkUpstream: upstreams.check,
+    checkUpstream: () => upstreams.check(),
     async serveMcp(streams) {
       if (mcp === undefined) {
         throw new TypeError('createGateway needs the option mcp.');
@@ -306,7 +306,7 @@ export function buildGateway(
     },
     metrics: async () => formatMetrics([metricsSnapshot()]),
     metricsSnapshot,
-    bufferedBytes: upstreams.bufferedBytes,
+    bufferedBytes: () => upstreams.bufferedBytes,
     connected: async () => void (await Promise.all([limiter.connected(), upstreams.cacheStore?.connected()])),
     degradations() {
       const limits = describeStore(limiter.status());

@@ -16,7 +16,7 @@ import { startService } from '../../support/service.ts';
 import { registerTestTraces } from '../../support/traces.ts';
 
 guards('src/http/pipeline.ts', 'createRequestStates.bypassesCache');
-guards('src/upstream/upstreams.ts', 'createUpstreams.close');
+guards('src/upstream/upstreams.ts', 'Upstreams.close');
 
 const READ_BOTH = '{ workflow(idOrIdentifier: "welcome") { name } notificationGroups { name } }';
 const RENAME = 'mutation { updateNotificationGroup(input: { id: "G1", name: "new" }) { __typename } }';

@@ -17,8 +17,9 @@ it('no operation changes a stored body, which others use too', async () => {
   const logger = pino({ level: 'silent' });
   const state = createGatewayState(logger);
   let stored = 0;
-  const open: typeof state.cacheStores.open = (...args) => {
-    const { resource: store, release } = state.cacheStores.open(...args);
+  const open = state.cacheStores.open.bind(state.cacheStores);
+  state.cacheStores.open = (...args) => {
+    const { resource: store, release } = open(...args);
     const put = store.put.bind(store);
     store.put = (address, lookup, result, lifetimeMs) => {
       freeze(result.body);
@@ -27,11 +28,7 @@ it('no operation changes a stored body, which others use too', async () => {
     };
     return { resource: store, release };
   };
-  await using gateway = createGateway(
-    { cache: true, upstream: sandbox.url },
-    { logger },
-    { ...state, cacheStores: { open } },
-  );
+  await using gateway = createGateway({ cache: true, upstream: sandbox.url }, { logger }, state);
   const send = (query: string, variables = '{}') =>
     fetchFrom(gateway, query, { key: SANDBOX_KEYS.development, variables: JSON.parse(variables) });
   for (const { query, variables } of loadOperations()) {

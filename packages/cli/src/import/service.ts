@@ -8,7 +8,7 @@ import { Usage } from '../../../../src/telemetry/usage.ts';
 import type { UpstreamClient } from '../../../../src/upstream/client.ts';
 import { listNotificationGroups, type NotificationGroupBody } from '../../../../src/upstream/endpoints.ts';
 import { isUpstreamError, type UpstreamError } from '../../../../src/upstream/errors.ts';
-import { createCacheStores, createUpstreams } from '../../../../src/upstream/upstreams.ts';
+import { CacheStores, Upstreams } from '../../../../src/upstream/upstreams.ts';
 import type { ServiceSettings } from '../find-service.ts';
 import { ImportError } from './results.ts';
 
@@ -44,7 +44,7 @@ interface ServiceOptions {
  */
 export class ImportService implements AsyncDisposable {
   readonly #options: ServiceOptions;
-  readonly #upstreams: ReturnType<typeof createUpstreams>;
+  readonly #upstreams: Upstreams;
   readonly #certificates: Disposable;
   #inFlight = 0;
   #nextAt = 0;
@@ -61,7 +61,7 @@ export class ImportService implements AsyncDisposable {
   constructor(options: ServiceOptions) {
     const { url, settings, logger } = options;
     this.#options = options;
-    this.#upstreams = createUpstreams(
+    this.#upstreams = new Upstreams(
       {
         ...settings,
         cache: false, // No cached read depends on subscribers.
@@ -70,7 +70,7 @@ export class ImportService implements AsyncDisposable {
       {
         logger,
         now: () => new Date(),
-        cacheStores: createCacheStores(logger),
+        cacheStores: new CacheStores(logger),
         breakerMinimumCalls: Number.POSITIVE_INFINITY, // The import waits by itself: rows that break connections are no outage.
       },
     );
