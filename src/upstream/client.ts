@@ -15,11 +15,10 @@ import {
   type WriteOptions,
 } from './endpoint.ts';
 import { errorOf, isUpstreamError } from './errors.ts';
-import { assertArgs, bodyOf, headersOf } from './input-rules.ts';
+import { encodeArgs } from './input-rules.ts';
 import type { UpstreamRequest, WriteResult } from './request.ts';
 import { isIdentified } from './response-form.ts';
 import type { CallTarget } from './service.ts';
-import { buildPath, pathPrefixOf } from './transport/path.ts';
 
 /** Credential, deadline and cancellation of the operation that makes the calls. */
 export interface Caller {
@@ -116,12 +115,7 @@ export class CallBudget {
     if (credential === undefined) {
       throw errorOf('missingCredential', endpoint);
     }
-    if (endpoint.module !== undefined) {
-      assertArgs(endpoint, args);
-    }
-    const path = pathPrefixOf(upstreamUrl) + buildPath(endpoint, args);
-    const headers = endpoint.headers && headersOf(endpoint, endpoint.headers, args);
-    const body = args.body && bodyOf(endpoint, args.body);
+    const { path, headers, body } = encodeArgs(endpoint, upstreamUrl, args);
     const [counter, limit] = args.isBulkItem
       ? (['bulkItems', MAX_BULK_ITEMS] as const)
       : (['calls', maxUpstreamCalls] as const);

@@ -1,10 +1,10 @@
-// Validates what a call sends: arguments, headers, and texts in bodies; returns headers and body as they are sent.
+// Turns the arguments of a call into what is sent, and rejects those that can't be.
 
 import { HEADER_VALUE, suggest } from '../settings/define.ts';
 import { type CallArgs, type DeclaredEndpoint, invalidCall, type WriteOptions } from './endpoint.ts';
 import type { DeclaredHeaders } from './endpoint-options.ts';
 import { type InputIssue, invalidInput } from './errors.ts';
-import { CONTROL_CHARACTER, encodeBody } from './transport/path.ts';
+import { buildPath, CONTROL_CHARACTER, encodeBody, pathPrefixOf } from './transport/path.ts';
 
 /**
  * Returns why a text can't be sent as a field of a record, or undefined if it can. Every field that is a text has a single line, and an avatar is
@@ -26,8 +26,25 @@ export const findProfileProblem = (field: string, text: string): string | undefi
 
 const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
 
+/**
+ * Returns the path with the query, the headers and the body that are sent for the arguments of a call.
+ *
+ * @throws {UpstreamError} BAD_USER_INPUT if ids, headers or texts can't be sent
+ * @throws {InvalidCall} if they are not arguments of the endpoint, which is a bug of its module
+ */
+export function encodeArgs(endpoint: DeclaredEndpoint, upstreamUrl: URL, args: CallArgs & WriteOptions) {
+  if (endpoint.module !== undefined) {
+    assertArgs(endpoint, args);
+  }
+  return {
+    path: pathPrefixOf(upstreamUrl) + buildPath(endpoint, args),
+    headers: endpoint.headers && headersOf(endpoint, endpoint.headers, args),
+    body: args.body && bodyOf(endpoint, args.body),
+  };
+}
+
 /** Throws an error if the arguments of a call are not those of its endpoint, which the compiler finds only in TypeScript. */
-export function assertArgs(endpoint: DeclaredEndpoint, args: CallArgs & WriteOptions): void {
+function assertArgs(endpoint: DeclaredEndpoint, args: CallArgs & WriteOptions): void {
   const { params, method, headers } = endpoint;
   const ofWrites = method === 'GET' ? [] : ['body', 'idempotencyKey', 'isBulkItem'];
   const argNames = [...params, 'query', ...(headers === undefined ? [] : ['headers']), ...ofWrites];
@@ -80,7 +97,7 @@ export function headersOf(
  *
  * @throws {UpstreamError} BAD_USER_INPUT if texts in it can't be sent. Those in free-form objects can be any.
  */
-export function bodyOf(endpoint: DeclaredEndpoint, body: object): string {
+function bodyOf(endpoint: DeclaredEndpoint, body: object): string {
   const issues: InputIssue[] = [];
   for (const [field, value] of Object.entries(body)) {
     const problem =
