@@ -23,9 +23,9 @@ type Described = Omit<
     additionalProperties?: Described;
   };
 
-function describe(settings: Readonly<Record<string, z.ZodType>>): Record<string, Described> {
-  const { properties } = z.toJSONSchema(z.strictObject(settings), { metadata: SETTING_INFO, io: 'input' });
-  return properties as Record<string, Described>; // The schemas have no other forms of JSON Schema.
+function describe(settings: Readonly<Record<string, z.ZodType>>): Described {
+  const schema = z.toJSONSchema(z.strictObject(settings), { metadata: SETTING_INFO, io: 'input' });
+  return schema as Described; // The schemas have no other forms of JSON Schema.
 }
 
 const UNITS = { Ms: 'ms', Seconds: 's', Bytes: 'bytes', Percent: '%' };
@@ -39,13 +39,16 @@ function rangeOf(name: string, { type, minimum, maximum }: Described): string {
   return `${minimum} to ${maximum}${unit === undefined ? '' : ` ${unit}`}`;
 }
 
-/** Returns the default as text; `required` if there is none. */
-function defaultOf(schema: Described): string {
+/** Returns the default as text, or `required`. @throws {Error} if it is in neither the schema nor its `defaultText` */
+function defaultOf(name: string, schema: Described, { required = [] }: Described): string {
   if (schema.defaultText !== undefined) {
     return schema.defaultText;
   }
-  if (schema.default === undefined) {
+  if (required.includes(name)) {
     return 'required';
+  }
+  if (schema.default === undefined) {
+    throw new Error(`JSON Schema doesn't have the default of ${name}: give it a defaultText`);
   }
   const text = JSON.stringify(schema.default).replaceAll('"', "'");
   return text === '[]' ? 'none' : text;
@@ -60,12 +63,13 @@ const RESTART = 'Changes take effect after a restart.';
 export function writeSettingTables(): string {
   const seen = new Set<string>();
   const groups = SETTING_GROUPS.map(({ title, needsRestart, settings }) => {
-    const all = Object.entries(describe(settings));
+    const group = describe(settings);
+    const all = Object.entries(group.properties ?? {});
     const single = all.filter(([, { type }]) => type !== 'object');
     return join(
       `## ${title}\n`,
       needsRestart ? `${RESTART}\n` : '',
-      single.length === 0 ? '' : table(HEAD, single.map(toRow)),
+      single.length === 0 ? '' : table(HEAD, single.map(toRowOf(group))),
       ...all.flatMap(([name, schema]) => {
         const section = schema.type === 'object' ? schema : sectionIn(schema);
         return section === undefined ? [] : toSections(name, section, seen, schema.type !== 'object');
@@ -75,12 +79,14 @@ export function writeSettingTables(): string {
   return join(...groups);
 }
 
-/** Writes a row. The page says how the name of the variable follows from that of the setting. */
-const toRow = ([name, schema]: Setting): string[] => {
-  const option = schema.flag === undefined ? '' : `, ${code(`--${optionOf(name)} ${schema.flag}`)}`;
-  const short = schema.short === undefined ? '' : `, \`-${schema.short}\``;
-  return [`${code(name)}${option}${short}`, toCode(defaultOf(schema)), toDescription(name, schema)];
-};
+/** Writes a row of a group or section. The page says how the name of the variable follows from that of the setting. */
+const toRowOf =
+  (group: Described) =>
+  ([name, schema]: Setting): string[] => {
+    const option = schema.flag === undefined ? '' : `, ${code(`--${optionOf(name)} ${schema.flag}`)}`;
+    const short = schema.short === undefined ? '' : `, \`-${schema.short}\``;
+    return [`${code(name)}${option}${short}`, toCode(defaultOf(name, schema, group)), toDescription(name, schema)];
+  };
 
 /**
  * Writes a table of the settings in a section, and one for each section inside it that was not shown before. The option of the command for a section
@@ -106,7 +112,7 @@ function toSections(path: string, section: Described, seen: Set<string>, isRow: 
   return join(
     `### \`${path}\`\n`,
     isRow ? '' : `${description}${defaultIn(section)}\n`,
-    shown.length === 0 ? '' : table(HEAD, shown.map(toRow)),
+    shown.length === 0 ? '' : table(HEAD, shown.map(toRowOf(section))),
     inherited.length === 0 ? '' : `In place of the settings for all upstreams, if set: ${inherited.join(', ')}.\n`,
     ...members.map((member) => {
       const [name, { type }] = member;
@@ -153,14 +159,15 @@ const toCode = (text: string): string =>
 /** Writes the interface of the settings that `createGateway` takes. */
 export const writeGatewayOptions = (): string =>
   `/** Settings of a gateway, as options of \`createGateway\`. */
-export interface GatewaySettingOptions ${toObjectType({ properties: describe(GATEWAY_SETTINGS) }, '')}
+export interface GatewaySettingOptions ${toObjectType(describe(GATEWAY_SETTINGS), '')}
 `;
 
-function toObjectType({ properties = {}, required = [] }: Described, indent: string): string {
+function toObjectType(section: Described, indent: string): string {
+  const { properties = {}, required = [] } = section;
   const inner = `${indent}  `;
   const members = Object.entries(properties).map(
     ([name, member]) =>
-      `${inner}/** ${toDocstring(name, member)} */\n${inner}${name}${required.includes(name) ? '' : '?'}: ${toType(member, inner)};\n`,
+      `${inner}/** ${toDocstring(name, member, section)} */\n${inner}${name}${required.includes(name) ? '' : '?'}: ${toType(member, inner)};\n`,
   );
   return `{\n${members.join('')}${indent}}`;
 }
@@ -199,9 +206,9 @@ const withoutEnv = (description: string): string =>
     .replace(/, with user name and password only as `\{ env: NAME \}`(?= or)?/, '')
     .replace(/, `\{ env \}` or /, ' or ');
 
-function toDocstring(name: string, schema: Described): string {
+function toDocstring(name: string, schema: Described, section: Described): string {
   const range = rangeOf(name, schema);
-  const fallback = defaultOf(schema);
+  const fallback = defaultOf(name, schema, section);
   return joinSentences(
     withoutLinks(withoutEnv(schema.description ?? '')),
     range && `${range}.`,

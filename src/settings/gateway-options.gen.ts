@@ -22,7 +22,7 @@ export interface GatewaySettingOptions {
       file: string;
     };
   };
-  /** Names of the gateway in the header `Host`, besides those of `upstreams` and of this machine. On an address of this machine, others are rejected. */
+  /** Names of the gateway in the header `Host`, besides those of `upstreams` and of this machine. On an address of this machine, others are rejected. @default none */
   hosts?: readonly string[];
   /** Secret of the 8 hex digits that stand for an API key in the log, which makes them the same across restarts and replicas. At least 16 characters. A file is read at startup and with a reload. @default random */
   logSecret?: string | {

@@ -65,6 +65,7 @@ const general = {
   hosts: setting(
     hostNames().default([]),
     'Names of the gateway in the header `Host`, besides those of `upstreams` and of this machine. On an address of this machine, [others are rejected](network.md#hosts).',
+    { defaultText: 'none' },
   ),
   logSecret: setting(
     ownSecret('logSecret').exactOptional(),
