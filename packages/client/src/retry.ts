@@ -152,8 +152,7 @@ export function canRepeat(attempt: Attempt<unknown>, { isWrite, hasOwnKey }: Rep
     return isTemporary(attempt.cause) && (!isWrite || hasOwnKey);
   }
   const { errors, data } = attempt.result;
-  const isRetryable = errors?.every(({ extensions }) => extensions.retryable) ?? false;
-  return isRetryable && (!isWrite || isUnapplied(data, errors ?? []));
+  return errors?.every(({ extensions }) => extensions.retryable) === true && (!isWrite || isUnapplied(data, errors));
 }
 
 /** Returns whether a request without a response of the gateway can succeed later: no connection, or a proxy that can't reach the gateway. */

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { GatewayDeps, GatewayOptions } from '../../../src/gateway.ts';
 import { startGateway } from '../../../test/support/gateway.ts';
 import { guards } from '../../../test/support/guards.ts';
@@ -193,6 +193,14 @@ describe.concurrent('without a response of the gateway', () => {
     expect(attempts).toBe(2);
     expect(errors).toMatchObject([{ extensions: { code: 'RATE_LIMITED', retryable: false, outcome: 'UNKNOWN' } }]);
   });
+
+  it('a later failure of a query has no outcome', async () => {
+    await using test = await startUnreachable(() => ({ status: 429, headers: { 'retry-after': '60' } }));
+    const { attempts, errors } = await test.notigraph.request(NotificationGroupsDocument);
+    expect(attempts).toBe(2);
+    expect(errors).toMatchObject([{ extensions: { code: 'RATE_LIMITED', retryable: true } }]);
+    expect(errors?.[0]?.extensions).not.toHaveProperty('outcome');
+  });
 });
 
 /** Response of a gateway, or of a proxy if it is a text. */
@@ -238,10 +246,11 @@ describe('a response with errors', () => {
       { data: { a: null, b: null }, errors: [failed(['a'], unapplied), failed(['b'], unapplied)] },
     ],
     ['of only one of two writes', 1, WRITE, { data: { a: null, b: null }, errors: [failed(['a'], unapplied)] }],
+    ['of a write that can’t be null', 1, WRITE, { data: null, errors: [failed(['a'], unapplied)] }],
     ['of a write without an outcome', 1, WRITE, { data: { a: null }, errors: [failed(['a'], {})] }],
     ['of a read after a write', 1, WRITE, { data: { a: null }, errors: [failed(['a', 'workflow'], unapplied)] }],
   ])('%s is attempts: %i', async (_title, attempts, document, body) => {
-    expect(await send(document, [{ body }])).toMatchObject({ attempts, errors: expect.any(Array) });
+    expect(await send(document, [{ body }])).toMatchObject({ attempts, ...body });
   });
 
   const partial = (errors: number) => ({
@@ -263,6 +272,49 @@ describe('a response with errors', () => {
     expect(result).toMatchObject({ attempts: 3, headers: expect.anything() });
     expect('headers' in result && result.headers.get('index')).toBe(String(best));
   });
+});
+
+describe('a request whose signal is aborted', () => {
+  /** Sends a query, and aborts it while its first attempt is in flight. */
+  async function abortDuring(attempt: () => Promise<Response>) {
+    const leaving = new AbortController();
+    const retries: RetryEvent[] = [];
+    const notigraph = createClient({
+      url: 'https://example.com/graphql',
+      onRetry: (event) => retries.push(event),
+      fetch: () => {
+        leaving.abort(new Error('The page is gone.'));
+        return attempt();
+      },
+    });
+    const result = await notigraph.request(QUERY, {}, { signal: leaving.signal }).catch((error: unknown) => error);
+    return { result, retries };
+  }
+
+  it('fails, and is not said to be repeated', async () => {
+    const { result, retries } = await abortDuring(() => Promise.reject(new TypeError('fetch failed')));
+    expect(result).toEqual(new TypeError('fetch failed'));
+    expect(retries).toEqual([]);
+  });
+
+  it('has its result, if that has arrived', async () => {
+    const { result } = await abortDuring(async () => Response.json(complete.body));
+    expect(result).toMatchObject(complete.body);
+  });
+});
+
+it('the random part of a wait doesn’t exceed the time that is left', async () => {
+  const random = vi.spyOn(Math, 'random').mockReturnValue(0.99);
+  const waits: number[] = [];
+  try {
+    const body = { errors: [failed(undefined, { retryAfterSeconds: 1 })] };
+    const retries = { maxAttempts: 2, maxSeconds: 1.2 };
+    await send(QUERY, [{ body }], { retries, onRetry: ({ waitMs }) => waits.push(waitMs) });
+  } finally {
+    random.mockRestore();
+  }
+  expect(waits).toHaveLength(1);
+  expect(waits[0]).toBeLessThanOrEqual(1_200);
 });
 
 describe.concurrent('a response of a proxy', () => {
