@@ -1,3 +1,5 @@
+// Measures the CPU time and memory of processes with all their descendants, from `/proc`.
+
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Unit of CPU time in `/proc`: a hundredth of a second. */

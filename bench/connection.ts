@@ -1,3 +1,5 @@
+// Sends requests of the load on persistent connections, at little cost.
+
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 

@@ -1,3 +1,5 @@
+// Counts what depends neither on the machine nor on its load: upstream requests, and allocated bytes.
+
 import { heapBytes, withHeapReport } from './heap.ts';
 import { load } from './load.ts';
 import { type RunningUpstream, startSubject } from './processes.ts';
@@ -6,7 +8,7 @@ import { median } from './statistics.ts';
 import { OURS, variantOf } from './subjects.ts';
 import { H1_OWN, WORKLOADS, type Workload, type WorkloadName } from './workloads.ts';
 
-// Measurements that don't depend on the machine or its load: the gateway refuses no requests because it is delayed.
+// Refuses no requests when other load on the machine delays it.
 const SUBJECT = variantOf(OURS, { env: { NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000' } });
 
 const COUNTED: readonly WorkloadName[] = ['q1', 'q2', 'q3', 'q4', 'm1'];

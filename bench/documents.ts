@@ -1,3 +1,5 @@
+// Measures the CPU time of documents that never repeat, so that no cache of documents helps.
+
 import { POPULATION, workflowId } from './ids.ts';
 import { type RunningUpstream, startSubject } from './processes.ts';
 import { createRequests } from './requests.ts';

@@ -1,3 +1,5 @@
+// Summarizes the rounds of a run, and voids results that vary too much.
+
 import type { Round, RoundsOfStart } from './rounds.ts';
 import { mean, median, spread } from './statistics.ts';
 import type { Workload } from './workloads.ts';

@@ -1,7 +1,6 @@
-/**
- * Compares the gateway with recorded values, and fails if it does more work: npm run bench:guard.
- * `node bench/guard.ts --record` records the current values in bench/ratios.json.
- */
+// Compares the gateway with recorded values, and fails if it does more work: npm run bench:guard.
+// `node bench/guard.ts --record` records the current values in bench/ratios.json.
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

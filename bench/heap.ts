@@ -1,3 +1,5 @@
+// Measures the heap of subjects that run on Node.js.
+
 import { once } from 'node:events';
 import type { RunningSubject } from './processes.ts';
 import type { Subject } from './subjects.ts';

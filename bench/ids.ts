@@ -1,3 +1,5 @@
+// Creates the ids and credentials of the workloads, in the form of the service's.
+
 import { createHash } from 'node:crypto';
 
 /**

@@ -1,3 +1,5 @@
+// Counts instructions with valgrind's callgrind. Unlike CPU time, the result depends neither on other load nor on memory and caches.
+
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdtempDisposable } from 'node:fs/promises';
@@ -9,8 +11,6 @@ import { createRequests } from './requests.ts';
 import { median } from './statistics.ts';
 import { FLOOR, PACKAGED, type Subject, WITH_MODULE } from './subjects.ts';
 import { WORKLOADS, type WorkloadName } from './workloads.ts';
-
-// Counts instructions with valgrind's callgrind. Unlike CPU time, the result depends neither on other load nor on memory and caches.
 
 const COUNTED: readonly WorkloadName[] = ['q1', 'm1', 'twin'];
 /**

@@ -1,3 +1,5 @@
+// Measures the latency of the gateway and the floor at a fixed request rate.
+
 import { load } from './load.ts';
 import type { RunningSubject, RunningUpstream } from './processes.ts';
 import { createRequests } from './requests.ts';

@@ -1,3 +1,5 @@
+// Sends requests over many connections, and measures how long the responses take.
+
 import { createHistogram } from 'node:perf_hooks';
 import { type Connection, openConnection, type ResponseSummary } from './connection.ts';
 import type { NextRequest } from './requests.ts';

@@ -1,7 +1,6 @@
-/**
- * Measures the gateway, the floor and the peers, and compares the results with the targets:
- * npm run bench, or a part: npm run bench -- --only q1,memory --subjects notigraph,apollo --starts 3 --rounds 7 --seconds 2
- */
+// Measures the gateway, the floor and the peers, and compares the results with the targets: npm run bench. A part of it:
+// npm run bench -- --only q1,memory --subjects notigraph,apollo --starts 3 --rounds 7 --seconds 2
+
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,5 @@
+// Measures memory under load and at rest, and how long starts take.
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { heapBytes, withHeapReport } from './heap.ts';
 import { load } from './load.ts';

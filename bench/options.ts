@@ -1,3 +1,5 @@
+// Reads the command line of `npm run bench`.
+
 import { parseArgs } from 'node:util';
 import { PEERS } from './peers/index.ts';
 import { CACHED, FLOOR, LEAN_FLOOR, OURS, type Subject, variantOf } from './subjects.ts';

@@ -1,3 +1,5 @@
+// Starts and stops the processes of a run: the canned upstream and the subjects.
+
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync, readFileSync, truncateSync } from 'node:fs';

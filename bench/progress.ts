@@ -1,3 +1,5 @@
+// Prints the progress of a run, reads messages of errors, and builds the package.
+
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 

@@ -1,11 +1,9 @@
-/**
- * Loaded before the gateway with `node --import`. Responds to messages of the parent process with the number of heap bytes in use.
- * The IPC channel doesn't keep the process alive.
- */
+// Reports the number of heap bytes in use to the parent process. Loaded before the gateway with `node --import`.
+
 process.on('message', (question) => {
   if (question === 'collect garbage') {
     globalThis.gc?.();
   }
   process.send?.(process.memoryUsage().heapUsed);
 });
-process.channel?.unref();
+process.channel?.unref(); // The channel must not keep the process alive.

@@ -1,3 +1,5 @@
+// Writes the newest results to the generated parts of the docs.
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Results, readNewestResults } from './results.ts';

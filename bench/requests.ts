@@ -1,3 +1,5 @@
+// Creates the requests of a workload, and sends single ones.
+
 import { authorizationOf } from './ids.ts';
 import type { Subject, SubjectRequest } from './subjects.ts';
 import { WORKLOADS, type Workload } from './workloads.ts';

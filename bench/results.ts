@@ -1,3 +1,5 @@
+// Defines the results of a run, and writes and reads their files.
+
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';

@@ -1,3 +1,5 @@
+// Measures subjects with one workload, in rounds in which each has its turn.
+
 import { type LoadOptions, load } from './load.ts';
 import { firstWorkloadOf, type RunningSubject, type RunningUpstream } from './processes.ts';
 import { messageOf } from './progress.ts';

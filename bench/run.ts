@@ -1,3 +1,5 @@
+// Runs the benchmark: starts the subjects, and measures its parts.
+
 import { measureDocuments } from './documents.ts';
 import { summarize, type WorkloadFigures } from './figures.ts';
 import { countInstructions } from './instructions.ts';
@@ -11,7 +13,7 @@ import { describeRun, type Results } from './results.ts';
 import { type MeasureOptions, measureWorkload, type RoundsOfStart, warmUp } from './rounds.ts';
 import { FLOOR, OURS, type Subject } from './subjects.ts';
 
-/** Runs the benchmark. @param folder folder for the subjects' logs */
+/** @param folder folder for the subjects' logs */
 export async function runBenchmark(
   options: Options,
   folder: string,

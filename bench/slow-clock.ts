@@ -1,7 +1,8 @@
+// Slows down the clocks of a program that runs under valgrind. Loaded before it with `node --import`.
+
 /**
- * Loaded with `node --import` before a program that runs under valgrind, which makes it about 50 times as slow, and slower on a busy machine.
- * Slows its clocks down even more. Otherwise, work that happens per second (writing the log, inspecting a sample of responses) would be
- * counted for every request.
+ * Larger than the factor by which valgrind slows down the program: about 50, and more on a busy machine. Otherwise, work that happens per second
+ * (writing the log, inspecting a sample of responses) would be counted for every request.
  */
 const FACTOR = 1_000;
 

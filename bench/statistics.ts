@@ -1,3 +1,5 @@
+// Calculates the median, the mean and the spread of values.
+
 /** Returns the median; for an even number of values, the mean of the middle two. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);

@@ -1,3 +1,5 @@
+// Describes the servers under test: the gateway in several variants, and the floor, with the requests that each supports.
+
 import { fileURLToPath } from 'node:url';
 import type { Workload, WorkloadName } from './workloads.ts';
 

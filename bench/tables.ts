@@ -1,3 +1,5 @@
+// Formats results as tables, for the terminal and the docs.
+
 import type { Figures } from './figures.ts';
 import type { MemoryFigures } from './memory.ts';
 import type { Results } from './results.ts';

@@ -1,3 +1,5 @@
+// Defines the targets of the benchmark, and compares results with them.
+
 import { MIN_LATENCY_ROUNDS } from './latency.ts';
 import { MEMORY_SPAN } from './memory.ts';
 import type { Part } from './options.ts';

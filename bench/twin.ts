@@ -1,10 +1,12 @@
+// Adds a twin of the field `workflow`, to show that a module's field does as much work as a built-in one.
+
 import type { GatewayModule } from '../src/modules/index.ts';
 import { RESPONSES } from '../src/upstream/contract/responses.gen.ts';
 import type { StepBody, StepTemplateBody, WorkflowBody } from '../src/upstream/endpoints.ts';
 
 // No import of `defineModule`, because the gateway's process would load a second copy of the program.
 
-/** Module with a twin of the field `workflow` as far as Q1 selects it. Shows that a module's field does as much work as a built-in one. */
+/** The twin has what Q1 selects. */
 const twin: GatewayModule = {
   name: 'twin',
   define({ builder, declareCalls, endpoint, loader, requireScopes }) {

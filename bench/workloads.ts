@@ -1,3 +1,5 @@
+// Defines the workloads: their operations, variables, callers and load.
+
 import { FIRST_DIGIT_RUN, POPULATION, padded, subscriberId, workflowId } from './ids.ts';
 /** Name of a workload's operation. */
 export type WorkloadName = 'q1' | 'q2' | 'q3' | 'q4' | 'm1' | 'h1' | 'h2' | 'b1' | 'twin';

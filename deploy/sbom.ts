@@ -1,3 +1,5 @@
+// Prints the SBOM of what the image has of npm: the packages in its bundles and folders.
+
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

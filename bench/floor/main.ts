@@ -1,9 +1,10 @@
+// The floor: a hand-written proxy only for the workloads, without GraphQL, limits, retries or logs. It accepts the same variables, makes
+// the same upstream calls, selects the same fields and returns the same JSON as the gateway. With `LEAN`, it uses events only.
+
 import { createServer, type IncomingMessage } from 'node:http';
 import { Pool } from 'undici';
 import type { Envelope, NotificationGroup, StatisticsEntry, Workflow } from '../upstream/records.ts';
 
-// The floor: a hand-written proxy only for the workloads, without GraphQL, limits, retries or logs. It accepts the same variables, makes
-// the same upstream calls, selects the same fields and returns the same JSON as the gateway. With `LEAN`, it uses events only.
 const { PORT = '0', UPSTREAM = '', LEAN } = process.env;
 const upstream = new Pool(UPSTREAM, { connections: 64, pipelining: 1 });
 

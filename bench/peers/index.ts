@@ -1,3 +1,5 @@
+// Lists the GraphQL servers that the gateway is compared with.
+
 import { fileURLToPath } from 'node:url';
 import { OURS, type Subject } from '../subjects.ts';
 import { HIVE } from './hive/subject.ts';

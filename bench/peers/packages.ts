@@ -1,3 +1,5 @@
+// Installs the packages of the peers, and finds their files and versions.
+
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,3 +1,5 @@
+// Defines the schema of the peers whose servers are written here, and its resolvers.
+
 import type { NewSubscriber, NotificationGroup, Service, StatisticsEntry, Workflow } from '../upstream/records.ts';
 
 /** GraphQL context. */

@@ -1,10 +1,10 @@
+// Responds to every call of the workloads with a prepared body, and counts the calls. Runs in a separate process, because the benchmark
+// measures the subject between it and the load.
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServiceResponse, startService } from '../../test/support/service.ts';
 import { authorizationOf, GROUPS, groupId, POPULATION, workflowId } from '../ids.ts';
 import { createdGroupBody, groupBody, groupsBody, statsBody, subscriberBody, workflowBody } from './bodies.ts';
-
-// Responds to every call of the workloads with a prepared body, and counts the calls. Runs in a separate process, because the benchmark
-// measures the subject between it and the load.
 
 let latencyMs = 0;
 let requests = 0;

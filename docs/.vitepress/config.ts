@@ -1,3 +1,5 @@
+// Configures the site of the docs, whose pages are the repository's Markdown files.
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path/posix';
 import { fileURLToPath } from 'node:url';

@@ -1,3 +1,5 @@
+// Serves the workloads with Apollo Server and its REST data source.
+
 import { type AugmentedRequest, type DataSourceConfig, RESTDataSource } from '@apollo/datasource-rest';
 import { ApolloServer } from '@apollo/server';
 import { startStandaloneServer } from '@apollo/server/standalone';

@@ -1,3 +1,5 @@
+// Configures how Hive Gateway's supergraph is composed from the service's contract.
+
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { defineConfig } from '@graphql-mesh/compose-cli';
 import { loadOpenAPISubgraph } from '@omnigraph/openapi';

@@ -1,3 +1,5 @@
+// Composes the supergraph of Hive Gateway, and describes the gateway as a subject.
+
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '../../progress.ts';

@@ -1,3 +1,5 @@
+// Serves the workloads with GraphQL Yoga and DataLoader.
+
 import { createServer } from 'node:http';
 import DataLoader from 'dataloader';
 import { createSchema, createYoga } from 'graphql-yoga';

@@ -1,3 +1,5 @@
+// Prepares Tailcall, writes its configuration, and describes it as a subject.
+
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
