@@ -1,4 +1,5 @@
-/** Starts and stops everything the example needs: the development issuer, a gateway with the sandbox, and the app. */
+// Starts and stops everything the example needs: the development issuer, a gateway with the sandbox, and the app.
+
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { catchStopSignals, endWithShellOfNpm } from '../../packages/cli/src/signals.ts';

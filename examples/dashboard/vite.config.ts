@@ -1,3 +1,5 @@
+// Builds the app for a gateway's address, with a Content Security Policy that permits no other.
+
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import react from '@vitejs/plugin-react';

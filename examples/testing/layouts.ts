@@ -1,3 +1,5 @@
+// Adds layouts of emails.
+
 import { defineModule, workflows } from 'notigraph/modules';
 
 interface LayoutBody {

@@ -1,3 +1,5 @@
+// Adds the notes of people, one per person.
+
 import { defineModule } from 'notigraph/modules';
 
 interface NoteBody {

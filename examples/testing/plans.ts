@@ -1,3 +1,5 @@
+// Adds the plans of subscribers, which a billing service knows.
+
 import { GraphQLError } from 'graphql';
 import { defineModule, type GraphTypes } from 'notigraph/modules';
 import subscribers from 'notigraph/modules/subscribers';

@@ -1,3 +1,5 @@
+// Registers the customers of a shop at the notification service.
+
 import { type Client, CreateSubscriberDocument } from 'notigraph/client';
 
 /** Customer of a shop. */

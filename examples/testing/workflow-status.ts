@@ -1,3 +1,5 @@
+// Loads the status of workflows for a page, also while the service fails.
+
 import { type Client, WorkflowDocument } from 'notigraph/client';
 
 /** Status of a workflow as a page shows it. */

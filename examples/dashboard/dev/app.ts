@@ -1,3 +1,5 @@
+// Serves the app by Vite's development server, and its sessions on the same origin.
+
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';

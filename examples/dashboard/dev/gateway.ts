@@ -1,3 +1,5 @@
+// Starts the gateway of the example, with the sandbox, in a process of its own.
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

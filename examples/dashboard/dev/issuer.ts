@@ -1,3 +1,5 @@
+// Issues tokens to anybody, for development only.
+
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';

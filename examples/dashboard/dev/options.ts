@@ -1,3 +1,5 @@
+// Reads the command line of `npm run dashboard`.
+
 import { parseArgs } from 'node:util';
 
 export const HELP = `Starts the dashboard example: the app, a gateway with the sandbox, and a development issuer.

@@ -1,3 +1,5 @@
+// Lists the people who can sign in at the development issuer, with their scopes.
+
 /** A person who can sign in at the development issuer. */
 export interface Person {
   /** Names the person in `POST /token`. */

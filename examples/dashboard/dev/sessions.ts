@@ -1,3 +1,5 @@
+// Keeps people signed in across reloads, in place of the sessions of your own server.
+
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -27,8 +29,7 @@ const COOKIE = 'notigraph-dashboard-session';
 const SESSION_SECONDS = 8 * 60 * 60;
 
 /**
- * Keeps people signed in across reloads. The browser holds a cookie that no script can read, with the id of a session in this process; the
- * page exchanges it for short-lived tokens. It stands in for the sessions of your own server.
+ * The browser holds a cookie that no script can read, with the id of a session in this process; the page exchanges it for short-lived tokens.
  *
  * | request | answer |
  * | --- | --- |

@@ -1,3 +1,5 @@
+// Explains why a part of the example could not start.
+
 /** A part could not start or exited on its own; the message is one sentence for the user. */
 export class StartError extends Error {}
 

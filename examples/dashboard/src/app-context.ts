@@ -1,3 +1,5 @@
+// Gives all components the state of the page.
+
 import { createContext, use } from 'react';
 import type { Drafts } from './session/drafts.ts';
 import type { People } from './session/people.ts';

@@ -1,3 +1,5 @@
+// Creates the state of the page, and shows the app.
+
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { AppContext } from './app-context.ts';

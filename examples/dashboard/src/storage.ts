@@ -1,3 +1,5 @@
+// Keeps values in this browser.
+
 /** Reads a value that this browser keeps, or undefined if there is none or it is unreadable. */
 export function readStored(key: string): unknown {
   try {

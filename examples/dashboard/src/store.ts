@@ -1,3 +1,5 @@
+// Creates stores, which tell components when their value changes.
+
 import { useSyncExternalStore } from 'react';
 
 /** A value whose changes components follow. */

@@ -1,3 +1,5 @@
+// Explains the `errors` of an operation to the user.
+
 import type { CombinedError } from 'urql';
 import { SessionRefused } from '../session/server.ts';
 import { RenewalFailed } from '../session/session.ts';
@@ -48,7 +50,6 @@ const waitFor = (seconds: number | undefined) =>
       ? `Wait ${Math.ceil(seconds / 60)} minutes, then try again.`
       : `Wait ${seconds} ${seconds === 1 ? 'second' : 'seconds'}, then try again.`;
 
-/** Explains the `errors` of an operation. */
 export function explainError({ networkError, graphQLErrors }: CombinedError, kind: 'read' | 'write'): Failure {
   const [first] = graphQLErrors;
   if (first === undefined) {

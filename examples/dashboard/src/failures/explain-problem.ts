@@ -1,3 +1,5 @@
+// Explains to the user the failures that mutations return.
+
 import type { ConflictReason } from '../documents.gen.ts';
 import { createFailure, type Failure, UNCHANGED } from './failure.ts';
 

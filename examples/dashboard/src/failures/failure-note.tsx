@@ -1,3 +1,5 @@
+// Shows a failure and how to fix it.
+
 import { Note } from '../ui/note.tsx';
 import { RetryButton } from '../ui/retry-button.tsx';
 import type { Failure } from './failure.ts';
@@ -10,7 +12,6 @@ interface FailureNoteProps {
   retryLabel?: string;
 }
 
-/** Explains a failure and how to fix it. */
 export function FailureNote({ failure, onRetry, retryLabel = 'Try again' }: FailureNoteProps) {
   const { title, details, waitSeconds, requestId, fields } = failure;
   const count = Object.keys(fields).length;

@@ -1,3 +1,5 @@
+// Defines what the app says about a failure.
+
 /** A failure, explained to the user. */
 export interface Failure {
   title: string;

@@ -1,3 +1,5 @@
+// Shows why loading failed.
+
 import { useEffect } from 'react';
 import type { CombinedError } from 'urql';
 import { explainError } from './explain-error.ts';
@@ -9,7 +11,7 @@ interface ReadFailureProps {
   onRetry: () => void;
 }
 
-/** Explains why loading failed. It loads again when the button is pressed or the browser is back online. */
+/** Loads again when the button is pressed or the browser is back online. */
 export function ReadFailure({ error, onRetry }: ReadFailureProps) {
   useEffect(() => {
     addEventListener('online', onRetry);

@@ -1,3 +1,5 @@
+// Runs mutations, and gives components their outcome.
+
 import { useRef, useState } from 'react';
 import { type AnyVariables, type OperationContext, type TypedDocumentNode, useMutation } from 'urql';
 import { explainError } from './explain-error.ts';

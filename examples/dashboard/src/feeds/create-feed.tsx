@@ -1,3 +1,5 @@
+// Shows the form for a new feed.
+
 import { type FormEvent, useRef, useState } from 'react';
 import { CreateFeedDocument } from '../documents.gen.ts';
 import { FailureNote } from '../failures/failure-note.tsx';
@@ -15,7 +17,6 @@ interface CreateFeedProps {
   onReload: () => void;
 }
 
-/** The form for a new feed. */
 export function CreateFeed({ refusal, onReload }: CreateFeedProps) {
   const [typed, setTyped] = useDraft('New feed', 'name');
   const [problem, setProblem] = useState<string>();

@@ -1,3 +1,5 @@
+// Asks for confirmation, deletes a feed, and shows the reason if that fails.
+
 import { flushSync } from 'react-dom';
 import { DeleteFeedDocument } from '../documents.gen.ts';
 import { FailureNote } from '../failures/failure-note.tsx';
@@ -14,7 +16,6 @@ interface DeleteFeedProps {
   onReload: () => void;
 }
 
-/** Asks for confirmation, deletes the feed, and shows the reason if that fails. */
 export function DeleteFeed({ id, name, onDeleted, onClose, onReload }: DeleteFeedProps) {
   const { run, isRunning, failure } = useChange(DeleteFeedDocument, (data) => data.deleteFeed);
 

@@ -1,3 +1,5 @@
+// Defines the type of feeds, and tells the cache about changes of them.
+
 import type { FeedsResult } from '../documents.gen.ts';
 
 export type Feed = NonNullable<NonNullable<FeedsResult['feeds']>[number]>;

@@ -1,3 +1,5 @@
+// Shows the feeds, which are separate lists in apps.
+
 import { useRef, useState } from 'react';
 import { useQuery } from 'urql';
 import { FeedsDocument } from '../documents.gen.ts';
@@ -16,7 +18,6 @@ import { CreateFeed } from './create-feed.tsx';
 import { DeleteFeed } from './delete-feed.tsx';
 import { FEEDS_CHANGE, type Feed } from './feed.ts';
 
-/** The feeds that apps show as separate lists. */
 export function FeedsView() {
   return (
     <View title="Feeds" lead="Lists of in-app messages that an app shows separately.">

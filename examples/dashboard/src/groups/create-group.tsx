@@ -1,3 +1,5 @@
+// Shows the form for a new group.
+
 import { type FormEvent, useRef, useState } from 'react';
 import { CreateGroupDocument } from '../documents.gen.ts';
 import { FailureNote } from '../failures/failure-note.tsx';
@@ -17,7 +19,6 @@ interface CreateGroupProps {
   onReload: () => void;
 }
 
-/** The form for a new group. */
 export function CreateGroup({ taken, refusal, onReload }: CreateGroupProps) {
   const [typed, setTyped] = useDraft('New group', 'name');
   const [problem, setProblem] = useState<NameProblem>();

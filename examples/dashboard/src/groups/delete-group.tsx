@@ -1,3 +1,5 @@
+// Asks for confirmation, deletes a group, and shows the reason if that fails.
+
 import { flushSync } from 'react-dom';
 import { DeleteGroupDocument } from '../documents.gen.ts';
 import { FailureNote } from '../failures/failure-note.tsx';
@@ -16,7 +18,6 @@ interface DeleteGroupProps {
   onReload: () => void;
 }
 
-/** Asks for confirmation, deletes the group, and shows the reason if that fails. */
 export function DeleteGroup({ id, name, count, onDeleted, onClose, onReload }: DeleteGroupProps) {
   const { run, isRunning, failure } = useChange(DeleteGroupDocument, (data) => data.deleteNotificationGroup);
 

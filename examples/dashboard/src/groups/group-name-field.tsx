@@ -1,3 +1,5 @@
+// Shows the field for a group's name, and offers a free one if the name is taken.
+
 import type { Ref } from 'react';
 import type { Failure } from '../failures/failure.ts';
 import { Button } from '../ui/button.tsx';
@@ -18,7 +20,6 @@ interface GroupNameFieldProps {
   onChange: (name: string) => void;
 }
 
-/** The field for a group's name. If the name is taken, it offers a free one. */
 export function GroupNameField(props: GroupNameFieldProps) {
   const { ref, label, value, isDisabled = false, problem, failure, taken, onChange } = props;
   const suggestion = problem?.suggestion ?? (failure?.isTaken ? suggestName(value, taken) : undefined);

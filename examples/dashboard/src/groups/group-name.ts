@@ -1,3 +1,5 @@
+// Checks names of groups before they are sent, and suggests free ones.
+
 /** A problem with a name, and a free name to use instead. */
 export interface NameProblem {
   message: string;

@@ -1,3 +1,5 @@
+// Shows a group in the list: its name, or the form to rename it.
+
 import { useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { useApp } from '../app-context.ts';
@@ -21,7 +23,6 @@ export interface GroupRowProps {
   onReload: () => void;
 }
 
-/** A group in the list: its name, or the form to rename it. */
 export function GroupRow({ group, count, taken, refusal, onDeleted, onReload }: GroupRowProps) {
   const { id, name } = group;
   const { person } = useWho();

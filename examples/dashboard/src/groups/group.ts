@@ -1,3 +1,5 @@
+// Defines the type of groups and their keys, and tells the cache about changes of them.
+
 import type { GroupsResult } from '../documents.gen.ts';
 
 export type Group = NonNullable<NonNullable<GroupsResult['notificationGroups']>[number]>;

@@ -1,3 +1,5 @@
+// Shows the groups that workflows belong to.
+
 import { useRef } from 'react';
 import { useQuery } from 'urql';
 import { GroupsDocument } from '../documents.gen.ts';
@@ -14,7 +16,6 @@ import { GROUPS_CHANGE, keyOfGroup } from './group.ts';
 import { GroupRow } from './group-row.tsx';
 import { useWorkflowCounts } from './workflow-counts.ts';
 
-/** The groups that workflows belong to. */
 export function GroupsView() {
   return (
     <View title="Groups" lead="Groups that workflows belong to.">

@@ -1,3 +1,5 @@
+// Shows the form that renames a group.
+
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { RenameGroupDocument } from '../documents.gen.ts';
 import { FailureNote } from '../failures/failure-note.tsx';

@@ -1,3 +1,5 @@
+// Counts the workflows of each group.
+
 import { useQuery } from 'urql';
 import { WorkflowGroupsDocument } from '../documents.gen.ts';
 import { useMay } from '../session/who-context.ts';
@@ -12,7 +14,7 @@ export interface WorkflowCounts {
   caption: string;
 }
 
-/** Counts the workflows of each group in the first page of all. Undefined until it is loaded, and for people who may not read them. */
+/** Counts the first page of all workflows. Undefined until it is loaded, and for people who may not read them. */
 export function useWorkflowCounts(): WorkflowCounts | undefined {
   const pause = !useMay('workflows:read');
   const [{ data, error }] = useQuery({ query: WorkflowGroupsDocument, variables: { limit: LIMIT }, pause });

@@ -1,3 +1,5 @@
+// Shows the button that opens the inbox of the signed-in person, with the number of new messages.
+
 import { Button } from 'react-aria-components/Button';
 import { DialogTrigger } from 'react-aria-components/Dialog';
 import { Popover } from 'react-aria-components/Popover';
@@ -8,7 +10,7 @@ import { Icon } from '../ui/icon.tsx';
 import { InboxDialog } from './inbox-dialog.tsx';
 import { usePolling } from './use-polling.ts';
 
-/** The button that opens the inbox of the signed-in person, with the number of new messages. If a poll fails, the last number stays. */
+/** If a poll fails, the last number stays. */
 export function Bell() {
   const [{ data }, execute] = useQuery({ query: UnseenMessagesDocument });
   const unseen = useKept(data?.inbox?.unseen);

@@ -1,3 +1,5 @@
+// Shows the newest messages of the signed-in person, to mark them as read.
+
 import { useState } from 'react';
 import { Button as AriaButton } from 'react-aria-components/Button';
 import { Dialog, Heading } from 'react-aria-components/Dialog';
@@ -24,7 +26,7 @@ const MAX = 100;
 /** Tells the cache that a change concerns the inbox, so that the list and the number of new messages are read anew. */
 const INBOX_CHANGE = { additionalTypenames: ['Inbox'] };
 
-/** The newest messages of the signed-in person, to mark them as read. Arrow keys move in the list, Escape closes it. */
+/** Arrow keys move in the list, Escape closes it. */
 export function InboxDialog() {
   const [limit, setLimit] = useState(STEP);
   const [{ data, error, fetching }, execute] = useQuery({

@@ -1,3 +1,5 @@
+// Shows messages of the inbox, and placeholders while they are loaded.
+
 import { Button } from 'react-aria-components/Button';
 import { GridListItem } from 'react-aria-components/GridList';
 import type { InboxResult, MarkAs } from '../documents.gen.ts';

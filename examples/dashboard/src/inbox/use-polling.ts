@@ -1,9 +1,11 @@
+// Calls a function again and again, but not while the page is hidden.
+
 import { useEffect, useEffectEvent } from 'react';
 
 /** Time between two looks for new messages; docs/inbox.md says why. */
 const INTERVAL_MS = 30_000;
 
-/** Calls a function again and again, but not while the page is hidden. When it is shown again, the function is called at once. */
+/** When the page is shown again, the function is called at once. */
 export function usePolling(load: () => void): void {
   const poll = useEffectEvent(() => {
     if (!document.hidden) {

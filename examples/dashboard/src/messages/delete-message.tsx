@@ -1,3 +1,5 @@
+// Asks for confirmation, deletes a message, and shows the reason if that fails.
+
 import { flushSync } from 'react-dom';
 import { DeleteMessageDocument } from '../documents.gen.ts';
 import { FailureNote } from '../failures/failure-note.tsx';
@@ -14,7 +16,6 @@ interface DeleteMessageProps {
   onReload: () => void;
 }
 
-/** Asks for confirmation, deletes the message, and shows the reason if that fails. */
 export function DeleteMessage({ id, message, onDeleted, onClose, onReload }: DeleteMessageProps) {
   const { run, isRunning, failure } = useChange(DeleteMessageDocument, (data) => data.deleteMessage);
 

@@ -1,3 +1,5 @@
+// States which messages of a transaction will be deleted, deletes them after confirmation, and shows the reason if that fails.
+
 import { flushSync } from 'react-dom';
 import { type Channel, DeleteMessagesDocument } from '../documents.gen.ts';
 import { FailureNote } from '../failures/failure-note.tsx';
@@ -15,7 +17,6 @@ interface DeleteMessagesProps {
   onClose: () => void;
 }
 
-/** States what will be deleted, deletes it after confirmation, and shows the reason if that fails. */
 export function DeleteMessages({ transactionId, channel, onDeleted, onClose }: DeleteMessagesProps) {
   const { tenant } = useWho();
   const { run, isRunning, failure } = useChange(DeleteMessagesDocument, (data) => data.deleteMessagesByTransaction);

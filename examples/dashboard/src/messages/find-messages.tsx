@@ -1,3 +1,5 @@
+// Shows the form that selects messages.
+
 import { type FormEvent, useState } from 'react';
 import { CHANNEL_NAMES, CHANNELS } from '../statistics/day.ts';
 import { Button } from '../ui/button.tsx';
@@ -10,7 +12,7 @@ const OPTIONS = [
   ...CHANNELS.map((channel) => ({ value: channel, label: `Only ${CHANNEL_NAMES[channel]}` })),
 ];
 
-/** The form that selects messages. @param filter those that are shown */
+/** @param filter selects the shown messages */
 export function FindMessages({ filter }: { filter: MessageFilter }) {
   const [typed, setTyped] = useState(filter);
   const [shown, setShown] = useState(filter);

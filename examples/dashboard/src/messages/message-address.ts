@@ -1,3 +1,5 @@
+// Defines filters of messages, and the addresses that contain them.
+
 import type { Channel } from '../documents.gen.ts';
 import { CHANNELS } from '../statistics/day.ts';
 

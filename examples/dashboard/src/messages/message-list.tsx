@@ -1,3 +1,5 @@
+// Shows one page of the messages.
+
 import { useEffect, useRef, useState } from 'react';
 import { useQuery } from 'urql';
 import { MessagesDocument } from '../documents.gen.ts';
@@ -25,7 +27,7 @@ interface MessageListProps {
   refusal: string | undefined;
 }
 
-/** One page of the messages. If single ones fail, the others are shown. */
+/** If single messages fail, the others are shown. */
 export function MessageList({ filter, page, refusal }: MessageListProps) {
   const { transaction, subscriber, channel } = filter;
   const variables = {

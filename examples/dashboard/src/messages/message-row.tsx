@@ -1,3 +1,5 @@
+// Shows a message in the list: whether it arrived, and to whom.
+
 import { useState } from 'react';
 import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -13,7 +15,6 @@ interface MessageRowProps {
   onReload: () => void;
 }
 
-/** A message in the list: whether it arrived, and to whom. */
 export function MessageRow({ message, refusal, onDeleted, onReload }: MessageRowProps) {
   const { id, status, errorText, createdAt, transactionId, subscriberId } = message;
   const [isDeleting, setIsDeleting] = useState(false);

@@ -1,3 +1,5 @@
+// Defines the type of messages and the texts about them, and tells the cache about changes of them.
+
 import type { MessagesResult } from '../documents.gen.ts';
 import { CHANNEL_NAMES } from '../statistics/day.ts';
 

@@ -1,3 +1,5 @@
+// Shows the sent messages, to find out whether one arrived.
+
 import { Permitted, ReadOnlyNote, useRefusal } from '../session/permitted.tsx';
 import { useRouteParam } from '../shell/routes.ts';
 import { View } from '../shell/view.tsx';
@@ -5,7 +7,6 @@ import { FindMessages } from './find-messages.tsx';
 import { type MessageFilter, messagesAddress, toChannel } from './message-address.ts';
 import { MessageList } from './message-list.tsx';
 
-/** The sent messages: did it arrive? */
 export function MessagesView() {
   return (
     <View title="Messages" lead="Find out whether a message arrived, and delete those sent by mistake.">

@@ -1,3 +1,5 @@
+// Sends operations to the gateway with the token of the session.
+
 import { authExchange } from '@urql/exchange-auth';
 import { persistedExchange } from '@urql/exchange-persisted';
 import { Client, type CombinedError, cacheExchange, fetchExchange, makeOperation } from 'urql';

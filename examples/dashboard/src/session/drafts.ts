@@ -1,3 +1,5 @@
+// Keeps what was typed into forms and not sent.
+
 import { createStore, type Store } from '../store.ts';
 
 /** Something typed and not sent. */

@@ -1,3 +1,5 @@
+// Loads the people of the issuer.
+
 import { createStore, type ReadOnlyStore } from '../store.ts';
 import { fetchPeople, type Person } from './server.ts';
 

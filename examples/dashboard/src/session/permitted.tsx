@@ -1,3 +1,5 @@
+// Shows parts of the app only to people with a scope, and tells the others whom to ask.
+
 import type { ReactNode } from 'react';
 import { useApp } from '../app-context.ts';
 import { useStore } from '../store.ts';

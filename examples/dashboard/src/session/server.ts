@@ -1,3 +1,5 @@
+// Asks the app's server for sessions and tokens.
+
 /** A person who can sign in at the development issuer. */
 export interface Person {
   id: string;

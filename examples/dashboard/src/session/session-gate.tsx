@@ -1,3 +1,5 @@
+// Shows the app to signed-in people, and the sign-in screen to everybody else.
+
 import { type ReactNode, useEffect, useState } from 'react';
 import { Provider } from 'urql';
 import { useApp } from '../app-context.ts';
@@ -11,7 +13,6 @@ import { SignIn } from './sign-in.tsx';
 import { useUnsentForms } from './use-drafts.ts';
 import { WhoContext } from './who-context.ts';
 
-/** The app for signed-in people, the sign-in screen for everybody else. */
 export function SessionGate() {
   const state = useStore(useApp().session);
   useWarningBeforeLeaving();

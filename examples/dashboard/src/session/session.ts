@@ -1,3 +1,5 @@
+// Knows who is signed in on this page, and renews the token.
+
 import { createStore, type ReadOnlyStore } from '../store.ts';
 import { type Credentials, endSession, fetchCredentials, SessionRefused, startSession } from './server.ts';
 

@@ -1,3 +1,5 @@
+// Shows the people of the development issuer, to sign in as one of them.
+
 import { useEffect, useRef, useState } from 'react';
 import { useApp } from '../app-context.ts';
 import { Brand } from '../shell/brand.tsx';
@@ -11,7 +13,7 @@ import { type Person, SessionRefused } from './server.ts';
 import type { SessionState, Who } from './session.ts';
 import { useUnsentForms } from './use-drafts.ts';
 
-/** The people of the development issuer. Replace this with your identity provider's page. */
+/** Replace this with your identity provider's page. */
 export function SignIn({ ended, hasSignOutFailed }: Extract<SessionState, { kind: 'signed-out' }>) {
   const { session, people: all } = useApp();
   const { people, hasFailed } = useStore(all);

@@ -1,8 +1,10 @@
+// Records when data was current, so that the app can say how old it is.
+
 import { type Exchange, mapExchange } from 'urql';
 
 /**
- * Records when data was current, so that the app can say how old it is: when it arrived, or earlier if the service was down and the gateway's
- * cache answered. It belongs between the cache and the network: the cache keeps the time with the data.
+ * Data was current when it arrived, or earlier if the service was down and the gateway's cache answered. The exchange belongs between the cache
+ * and the network: the cache keeps the time with the data.
  */
 export const stampExchange: Exchange = mapExchange({
   onResult: (result) =>

@@ -1,3 +1,5 @@
+// Gives forms what was typed into them and not sent, and forgets it.
+
 import { useApp } from '../app-context.ts';
 import { useStore } from '../store.ts';
 import { clearDrafts, unsentForms } from './drafts.ts';

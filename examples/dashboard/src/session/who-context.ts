@@ -1,3 +1,5 @@
+// Tells components who is signed in, and what that person may do.
+
 import { createContext, use } from 'react';
 import type { Who } from './session.ts';
 

@@ -1,4 +1,5 @@
-/** The app's mark and name. */
+// Shows the app's mark and name.
+
 export function Brand() {
   return (
     <p className="brand">

@@ -1,3 +1,5 @@
+// Shows how old the data of a view is, and loads it again.
+
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import { Button } from '../ui/button.tsx';
 import { useKept } from './use-kept.ts';
@@ -16,7 +18,7 @@ interface RefreshProps {
   onRefresh: () => void;
 }
 
-/** Says how old the shown data is, which a failed reload doesn't change, and loads it again. */
+/** A reload that fails doesn't change the age. */
 export function Refresh({ result, label, onRefresh }: RefreshProps) {
   const { fetching, stale, extensions } = result;
   const loadedAt = useKept(typeof extensions?.loadedAt === 'number' ? extensions.loadedAt : undefined);

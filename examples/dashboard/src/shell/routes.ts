@@ -1,3 +1,5 @@
+// Reads the view and its parameters from the address of the page.
+
 import { useSyncExternalStore } from 'react';
 
 /** The views, as they are named in the address and in the navigation. */

@@ -1,3 +1,5 @@
+// Shows the frame around every view.
+
 import { type ReactNode, useRef } from 'react';
 import { FeedsView } from '../feeds/feeds-view.tsx';
 import { GroupsView } from '../groups/groups-view.tsx';
@@ -18,7 +20,6 @@ const VIEWS: Readonly<Record<RouteName, () => ReactNode>> = {
   subscribers: SubscribersView,
 };
 
-/** The frame around every view. */
 export function Shell() {
   const route = useRoute();
   const main = useRef<HTMLElement>(null);

@@ -1,3 +1,5 @@
+// Shows the button that opens the choice of a theme.
+
 import { Button } from 'react-aria-components/Button';
 import { Menu, MenuItem, MenuTrigger, Popover } from 'react-aria-components/Menu';
 import { useApp } from '../app-context.ts';
@@ -7,7 +9,6 @@ import { THEMES, type Theme } from './theme.ts';
 
 const LABELS: Readonly<Record<Theme, string>> = { system: 'Same as system', light: 'Light', dark: 'Dark' };
 
-/** The button that opens the choice of a theme. */
 export function ThemeMenu() {
   const { theme: store } = useApp();
   const theme = useStore(store);

@@ -1,3 +1,5 @@
+// Applies the colors that were chosen in this browser.
+
 import { readStored, writeStored } from '../storage.ts';
 import { createStore, type Store } from '../store.ts';
 

@@ -1,6 +1,8 @@
+// Keeps loaded data on the screen if reloading fails.
+
 import { useState } from 'react';
 
-/** Returns the last defined value, so that loaded data stays on the screen if reloading fails. */
+/** Returns the last defined value. */
 export function useKept<T>(value: T | null | undefined): T | undefined {
   const [kept, setKept] = useState(value ?? undefined);
   if (value != null && value !== kept) {

@@ -1,3 +1,5 @@
+// Shows the signed-in person, and the button to sign out.
+
 import { useState } from 'react';
 import { useApp } from '../app-context.ts';
 import { Bell } from '../inbox/bell.tsx';
@@ -9,7 +11,6 @@ import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { forgetRoute } from './routes.ts';
 import { ThemeMenu } from './theme-menu.tsx';
 
-/** The signed-in person, and the button to sign out. */
 export function UserMenu() {
   const { session, drafts } = useApp();
   const { person, name, tenant } = useWho();

@@ -1,3 +1,5 @@
+// Shows a view with its title.
+
 import { type ReactNode, useEffect, useRef } from 'react';
 import { useTitle } from './use-title.ts';
 
@@ -9,7 +11,7 @@ interface ViewProps {
   children: ReactNode;
 }
 
-/** One view. It takes the focus, so that keyboard and screen reader continue from its title. */
+/** Takes the focus, so that keyboard and screen reader continue from the title. */
 export function View({ title, lead, actions, children }: ViewProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useTitle(title);

@@ -1,3 +1,5 @@
+// Shows the visible part of the chart: one bar per day, with the value above the chosen one.
+
 import { useEffect, useState } from 'react';
 import {
   Bar,
@@ -30,7 +32,6 @@ interface DayBarsProps {
   onChoose: (day: Day) => void;
 }
 
-/** The visible part of the chart: one bar per day, with the value above the chosen one. */
 export function DayBars({ days, chosen, isScrolling, onChoose }: DayBarsProps) {
   const ticks = ticksOf(days);
   const partial = partialDay(days);

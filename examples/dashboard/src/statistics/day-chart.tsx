@@ -1,3 +1,5 @@
+// Shows the chart of all days.
+
 import { Suspense, useRef, useState } from 'react';
 import { type Day, isToday, partialDay } from './day.ts';
 import { formatDay, formatDayStart, formatSent } from './formats.ts';
@@ -9,7 +11,7 @@ interface DayChartProps {
   onChoose: (day: Day) => void;
 }
 
-/** The chart of all days. An invisible range input lets arrow keys and screen readers go through them. */
+/** An invisible range input lets arrow keys and screen readers go through the days. */
 export function DayChart({ days, chosen, onChoose }: DayChartProps) {
   const input = useRef<HTMLInputElement>(null);
   const [isScrolling, setIsScrolling] = useState(false);

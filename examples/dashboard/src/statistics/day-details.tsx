@@ -1,3 +1,5 @@
+// Shows one day: what was sent, over which channels, by which workflows.
+
 import { useState } from 'react';
 import type { Channel } from '../documents.gen.ts';
 import { useMay } from '../session/who-context.ts';
@@ -12,7 +14,6 @@ interface DayDetailsProps {
   onChoose: (day: Day) => void;
 }
 
-/** One day: what was sent, over which channels, by which workflows. */
 export function DayDetails({ day, days, onChoose }: DayDetailsProps) {
   const mayRead = useMay('workflows:read');
   const count = day.workflowIds.length;

@@ -1,3 +1,5 @@
+// Shows the workflows of a day.
+
 import { useQuery } from 'urql';
 import { WorkflowNamesDocument } from '../documents.gen.ts';
 import { ReadFailure } from '../failures/read-failure.tsx';
@@ -9,7 +11,7 @@ import type { Day } from './day.ts';
 /** Workflows whose names are loaded: each costs an upstream call, and an operation may make 50. */
 const LIMIT = 40;
 
-/** The workflows of a day. The most used ones are loaded once for all days, so that changing the day loads nothing. */
+/** The most used workflows are loaded once for all days, so that changing the day loads nothing. */
 export function DayWorkflows({ day, days }: { day: Day; days: readonly Day[] }) {
   const ids = mostUsedWorkflowIds(days);
   const [{ data, error, fetching }, execute] = useQuery({ query: WorkflowNamesDocument, variables: { ids } });

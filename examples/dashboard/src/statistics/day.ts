@@ -1,3 +1,5 @@
+// Defines the days of the statistics, and the channels of notifications.
+
 import type { Channel, StatisticsResult } from '../documents.gen.ts';
 
 /** Number of days that the app shows by default. */

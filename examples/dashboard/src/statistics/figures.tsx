@@ -1,7 +1,8 @@
+// Shows the period in numbers.
+
 import { CHANNELS, type Day, isToday, partialDay } from './day.ts';
 import { formatChannels, formatCount, formatNotifications, formatShortDay } from './formats.ts';
 
-/** The period in numbers. */
 export function Figures({ days, busiest }: { days: readonly Day[]; busiest: Day }) {
   const partial = partialDay(days);
   const whole = days.filter((day) => day !== partial);

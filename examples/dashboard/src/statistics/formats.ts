@@ -1,3 +1,5 @@
+// Formats numbers, days and channels of the statistics.
+
 import type { Channel } from '../documents.gen.ts';
 import { CHANNEL_NAMES, CHANNELS, type Day, partialDay } from './day.ts';
 

@@ -1,3 +1,5 @@
+// Loads the chart separately from the rest of the app.
+
 import { lazy } from 'react';
 
 /** Loads the chart with its library, which is as large as the rest of the app. */

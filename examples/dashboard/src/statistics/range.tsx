@@ -1,3 +1,5 @@
+// Shows links to the statistics of other periods, and reads the period from the address.
+
 import { useRouteParam } from '../shell/routes.ts';
 import { DAYS } from './day.ts';
 

@@ -1,7 +1,8 @@
+// Shows the chart's data as a table.
+
 import { type Day, partialDay } from './day.ts';
 import { formatChannels, formatCount, formatDay } from './formats.ts';
 
-/** The chart's data as a table. */
 export function StatisticsTable({ days }: { days: readonly Day[] }) {
   return (
     <details className="table-details">

@@ -1,3 +1,5 @@
+// Shows notifications per day, in a period that can be chosen.
+
 import { useState } from 'react';
 import { Permitted } from '../session/permitted.tsx';
 import { useMay } from '../session/who-context.ts';
@@ -5,7 +7,6 @@ import { View } from '../shell/view.tsx';
 import { RangeLinks, useRange } from './range.tsx';
 import { Statistics } from './statistics.tsx';
 
-/** Notifications per day. */
 export function StatisticsView() {
   const days = useRange();
   const mayRead = useMay('stats:read');

@@ -1,3 +1,5 @@
+// Shows the days of a period as figures and as a chart, beside the details of one of them.
+
 import { useEffect } from 'react';
 import { useQuery } from 'urql';
 import { StatisticsDocument } from '../documents.gen.ts';
@@ -21,7 +23,6 @@ interface StatisticsProps {
   onChoose: (day: Day) => void;
 }
 
-/** The days of a period as figures and as a chart, beside the details of one of them. */
 export function Statistics({ range, chosenKey, onChoose }: StatisticsProps) {
   const [result, execute] = useQuery({ query: StatisticsDocument, variables: { days: range } });
   const { data, error } = result;

@@ -1,3 +1,5 @@
+// Labels the time axis of the chart.
+
 import { type Day, isToday, partialDay } from './day.ts';
 import { formatShortDay } from './formats.ts';
 

@@ -1,3 +1,5 @@
+// Defines the fields of the form for subscribers, and validates what was typed.
+
 import type { CreateSubscriberInput } from '../documents.gen.ts';
 
 /** The form's name, also in messages about unsent text. */

@@ -1,3 +1,5 @@
+// Shows the form that adds subscribers, which the service can't list.
+
 import { type FormEvent, useRef, useState } from 'react';
 import { AddSubscriberDocument } from '../documents.gen.ts';
 import { FailureNote } from '../failures/failure-note.tsx';
@@ -10,7 +12,6 @@ import { Field } from '../ui/field.tsx';
 import { useToast } from '../ui/toasts-context.ts';
 import { FIELDS, FORM, type Problems, problemsOf, readInput, type SubscriberFieldDefinition } from './fields.ts';
 
-/** The view to add subscribers; the service can't list them. */
 export function SubscribersView() {
   return (
     <View title="Subscribers" lead="Add a recipient of notifications. An existing id is updated.">

@@ -1,3 +1,5 @@
+// Shows a button, which can be busy or say why it can't be used.
+
 import { type ComponentProps, type MouseEvent, useId } from 'react';
 
 interface ButtonProps extends ComponentProps<'button'> {

@@ -1,3 +1,5 @@
+// Asks for confirmation of something that can't be undone or affects others.
+
 import { type ReactNode, useId } from 'react';
 import { Dialog, Heading } from 'react-aria-components/Dialog';
 import { Modal, ModalOverlay } from 'react-aria-components/Modal';
@@ -15,7 +17,7 @@ interface ConfirmDialogProps {
   children: ReactNode;
 }
 
-/** Asks for confirmation of something that can't be undone or affects others. A click beside it doesn't close it. */
+/** A click beside the dialog doesn't close it. */
 export function ConfirmDialog({ title, action, isBusy = false, onConfirm, onClose, children }: ConfirmDialogProps) {
   const textId = useId();
   return (

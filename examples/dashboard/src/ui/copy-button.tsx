@@ -1,3 +1,5 @@
+// Shows a button that copies a text to the clipboard.
+
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 import { useToast } from './toasts-context.ts';
@@ -8,7 +10,6 @@ interface CopyButtonProps {
   label: string;
 }
 
-/** Copies a text to the clipboard. */
 export function CopyButton({ text, label }: CopyButtonProps) {
   const toast = useToast();
   async function copy() {

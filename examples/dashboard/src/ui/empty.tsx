@@ -1,6 +1,7 @@
+// Says that there is nothing, and why.
+
 import type { ReactNode } from 'react';
 
-/** Says that there is nothing, and why. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="empty">

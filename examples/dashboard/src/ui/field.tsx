@@ -1,3 +1,5 @@
+// Shows a labeled input with its hint and error message.
+
 import { type ComponentProps, useId } from 'react';
 
 interface FieldProps extends ComponentProps<'input'> {
@@ -7,7 +9,6 @@ interface FieldProps extends ComponentProps<'input'> {
   error?: string | undefined;
 }
 
-/** A labeled input with its hint and error message. */
 export function Field({ label, hint, error, required, ...rest }: FieldProps) {
   const id = useId();
   const describedBy = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean);

@@ -1,3 +1,5 @@
+// Shows small drawings beside texts and in buttons.
+
 const PATHS = {
   bell: 'M3 12h10M4.2 12V7a3.8 3.8 0 0 1 7.6 0v5M8 3.2V2M6.8 14h2.4',
   close: 'M4 4l8 8M12 4l-8 8',
@@ -11,7 +13,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** A small drawing beside a text or in a button that has a name; screen readers skip it. */
+/** Screen readers skip it, so it belongs beside a text or in a button that has a name. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg className="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">

@@ -1,3 +1,5 @@
+// Shows a short text that stands out.
+
 import type { ReactNode } from 'react';
 
 interface NoteProps {
@@ -7,7 +9,6 @@ interface NoteProps {
   children?: ReactNode;
 }
 
-/** A short text that stands out. */
 export function Note({ kind, title, children }: NoteProps) {
   return (
     <div className={`note note-${kind}`} role={kind === 'error' ? 'alert' : undefined}>

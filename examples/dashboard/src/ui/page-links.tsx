@@ -1,3 +1,5 @@
+// Says which part of a list is shown, and links to the pages beside it.
+
 interface PageLinksProps {
   /** Number of the first shown item, from 1, and of the shown ones. */
   first: number;
@@ -9,7 +11,6 @@ interface PageLinksProps {
   next: string | undefined;
 }
 
-/** Says which part of a list is shown, and links to the pages beside it. */
 export function PageLinks({ first, count, total, previous, next }: PageLinksProps) {
   return (
     <nav className="page-links" aria-label="Pages">

@@ -1,3 +1,5 @@
+// Shows a button to try again, enabled after the wait.
+
 import { useEffect, useState } from 'react';
 import { Button } from './button.tsx';
 
@@ -8,7 +10,6 @@ interface RetryButtonProps {
   onRetry: () => void;
 }
 
-/** A button to try again, enabled after the wait. */
 export function RetryButton({ label, waitSeconds, onRetry }: RetryButtonProps) {
   const [left, setLeft] = useState(waitSeconds);
   useEffect(() => {

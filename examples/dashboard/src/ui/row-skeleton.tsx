@@ -1,6 +1,7 @@
+// Shows a placeholder for rows with a name, a note and a button, as high as they are.
+
 import { Skeleton, SkeletonLine } from './skeleton.tsx';
 
-/** A placeholder for rows with a name, a note and a button, as high as they are. */
 export function RowSkeleton({ label, rows }: { label: string; rows: number }) {
   return (
     <Skeleton label={label} rows={rows} list="rows">

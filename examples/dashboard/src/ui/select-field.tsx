@@ -1,3 +1,5 @@
+// Shows a labeled choice among a few options.
+
 import { useId } from 'react';
 
 interface SelectFieldProps {
@@ -7,7 +9,7 @@ interface SelectFieldProps {
   onChange: (value: string) => void;
 }
 
-/** A labeled choice among a few options: the browser's own control, which phones show as large as needed. */
+/** The browser's own control, which phones show as large as needed. */
 export function SelectField({ label, options, value, onChange }: SelectFieldProps) {
   const id = useId();
   return (

@@ -1,3 +1,5 @@
+// Shows placeholders for content that is being loaded.
+
 import type { ReactNode } from 'react';
 
 interface SkeletonProps {

@@ -1,3 +1,5 @@
+// Shows whether something is on or off, and switches it.
+
 import { useId } from 'react';
 import { Switch as AriaSwitch } from 'react-aria-components/Switch';
 
@@ -11,7 +13,6 @@ interface SwitchProps {
   onFlip: () => void;
 }
 
-/** On or off. */
 export function Switch({ label, isOn, isBusy = false, refusal, onFlip }: SwitchProps) {
   const reasonId = useId();
   const reason = refusal === undefined ? {} : { 'aria-describedby': reasonId, title: refusal };

@@ -1,4 +1,6 @@
-// The prefix says that the names may change in a minor release; this file and toasts-context.ts are the only ones that use them.
+// Shows the current toast, at the lower edge of the page.
+
+// The prefix UNSTABLE says that the names may change in a minor release; this file and toasts-context.ts are the only ones that use them.
 import {
   Button,
   Text,
@@ -9,7 +11,7 @@ import {
 import { Icon } from './icon.tsx';
 import { useToasts } from './toasts-context.ts';
 
-/** The current toast, at the lower edge of the page. F6 moves the focus there. */
+/** F6 moves the focus to the toast. */
 export function ToastList() {
   return (
     <ToastRegion queue={useToasts()} className="toasts">

@@ -1,3 +1,5 @@
+// Lets components show messages for a few seconds.
+
 import { createContext, use } from 'react';
 import { UNSTABLE_ToastQueue as ToastQueue } from 'react-aria-components/Toast';
 

@@ -1,9 +1,9 @@
+// Records which workflows were switched after they were loaded, so that switching one doesn't reload them all.
+
 import { createContext, use } from 'react';
 import { createStore, type Store, useStore } from '../store.ts';
 
-/**
- * The state of workflows, by id, that a switch on this page changed after they were loaded, so that switching one doesn't reload them all.
- */
+/** The states that switches on this page have changed, by workflow id. */
 export type KnownStates = Store<ReadonlyMap<string, boolean>>;
 
 export const createKnownStates = (): KnownStates => createStore(new Map());

@@ -1,3 +1,5 @@
+// Writes the addresses of a workflow and of lists of them.
+
 /** Returns the address of a workflow. */
 export const workflowAddress = (id: string): string => `#/workflows?id=${encodeURIComponent(id)}`;
 

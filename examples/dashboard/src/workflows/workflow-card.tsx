@@ -1,7 +1,8 @@
+// Shows a workflow with its description, group, steps and switch.
+
 import type { Workflow } from './workflow.ts';
 import { WorkflowSwitch } from './workflow-switch.tsx';
 
-/** A workflow with its description, group, steps and switch. */
 export function WorkflowCard({ workflow, onReload }: { workflow: Workflow; onReload: () => void }) {
   const { name, description, critical, notificationGroup, steps } = workflow;
   return (

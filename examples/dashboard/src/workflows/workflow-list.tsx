@@ -1,3 +1,5 @@
+// Shows one page of the workflows.
+
 import { useQuery } from 'urql';
 import { WorkflowPageDocument } from '../documents.gen.ts';
 import { useKept } from '../shell/use-kept.ts';
@@ -16,7 +18,7 @@ interface WorkflowListProps {
   page: number;
 }
 
-/** One page of the workflows. If single ones fail, the others are shown. */
+/** If single workflows fail, the others are shown. */
 export function WorkflowList({ search, page }: WorkflowListProps) {
   const variables = { query: search || null, page: page - 1, limit: LIMIT };
   const [result, execute] = useQuery({ query: WorkflowPageDocument, variables });

@@ -1,3 +1,5 @@
+// Shows a list of workflows that are loaded together.
+
 import { type ReactNode, useEffect, useRef } from 'react';
 import type { CombinedError } from 'urql';
 import { ReadFailure } from '../failures/read-failure.tsx';
@@ -21,7 +23,6 @@ interface WorkflowSectionProps {
   children?: ReactNode;
 }
 
-/** A list of workflows that are loaded together. */
 export function WorkflowSection({ title, result, workflows, rows, onReload, children }: WorkflowSectionProps) {
   const { error, fetching } = result;
   const heading = useRef<HTMLHeadingElement>(null);

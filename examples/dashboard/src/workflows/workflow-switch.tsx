@@ -1,3 +1,5 @@
+// Shows the switch that enables or disables a workflow.
+
 import { useOptimistic, useState, useTransition } from 'react';
 import { SwitchWorkflowDocument } from '../documents.gen.ts';
 import { FailureNote } from '../failures/failure-note.tsx';

@@ -1,3 +1,5 @@
+// Defines the type of listed workflows, and reduces complete ones to it.
+
 import type { WorkflowPageResult, WorkflowResult } from '../documents.gen.ts';
 
 type Listed = NonNullable<NonNullable<WorkflowPageResult['workflowPage']>['workflows'][number]>;

@@ -1,3 +1,5 @@
+// Shows the workflows in pages, those that a search finds, or a single one.
+
 import { type FormEvent, useState } from 'react';
 import { useQuery } from 'urql';
 import { WorkflowDocument } from '../documents.gen.ts';
@@ -13,7 +15,6 @@ import { workflowsAddress } from './workflow-address.ts';
 import { WorkflowList } from './workflow-list.tsx';
 import { WorkflowSection } from './workflow-section.tsx';
 
-/** The workflows in pages, those that a search finds, or a single one. */
 export function WorkflowsView() {
   return (
     <View title="Workflows" lead="Find workflows, and enable or disable them.">
