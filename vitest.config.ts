@@ -1,3 +1,5 @@
+// Chooses the tests that each npm script runs, and how Vitest runs them.
+
 import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/runner/longest-first.ts';
 import { CHILD_ENV } from './test/support/child-env.ts';

@@ -1,3 +1,5 @@
+// Adds a noun to a copy of the project, as CONTRIBUTING.md describes it.
+
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,3 +1,5 @@
+// Imitates the API of a Kubernetes cluster, as far as Helm reads it.
+
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 

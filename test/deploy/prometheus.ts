@@ -1,3 +1,5 @@
+// Runs Prometheus with the deployment kit, and reads the alerts that fire.
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';

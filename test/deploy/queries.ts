@@ -1,3 +1,5 @@
+// Reads the queries of the dashboard and of the alerts.
+
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { readKit } from '../support/deploy.ts';

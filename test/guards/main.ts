@@ -1,8 +1,6 @@
-/**
- * Takes the guards of declared functions away, one at a time, in a copy of the project, and expects their tests to fail.
- *
- * npm run guards [-- pattern of files, functions or tests]
- */
+// Takes the guards of declared functions away, one at a time, in a copy of the project, and expects their tests to fail:
+// npm run guards [-- pattern of files, functions or tests]
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';

@@ -1,3 +1,5 @@
+// Finds the guards of declared functions, and the changes that take one of them away.
+
 import { globSync, readFileSync } from 'node:fs';
 import ts from 'typescript';
 

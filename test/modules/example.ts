@@ -1,3 +1,5 @@
+// Defines a module that uses everything a module can declare.
+
 import { defineModule } from '../../src/modules/index.ts';
 
 interface LayoutBody {

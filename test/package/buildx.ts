@@ -1,7 +1,6 @@
-/**
- * Stands in for `docker buildx`, which needs a daemon and registries: pushes images to a folder, with the parts of their attestations that a release reads,
- * as BuildKit writes them. `FORGET` is text that its registries don't know: images, packages or platforms with it are missing.
- */
+// Stands in for `docker buildx`, which needs a daemon and registries: pushes images to a folder, with the parts of their attestations that a release reads,
+// as BuildKit writes them. `FORGET` is text that its registries don't know: images, packages or platforms with it are missing.
+
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,3 +1,5 @@
+// Packs the project as npm publishes it.
+
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

@@ -1,4 +1,4 @@
-/** Programs of users of the package, as texts. */
+// Programs of users of the package, as texts.
 
 /** Program that loads the package with `require`, and has a plugin with classes of its own copy of graphql. */
 export const PLUGIN_PROGRAM = `

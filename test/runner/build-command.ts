@@ -1,6 +1,8 @@
+// Builds the program that tests start in processes of their own.
+
 import { buildOutdated } from './build.ts';
 
-/** Builds the program that tests start in processes of their own. It starts in half the time of the source. */
+/** The program starts in half the time of the source. */
 export default function buildCommand(): void {
   buildOutdated(
     'dist/cli/main.js',

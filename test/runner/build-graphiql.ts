@@ -1,8 +1,9 @@
+// Builds GraphiQL's page.
+
 import { buildOutdated } from './build.ts';
 
 const PAGE = 'packages/graphiql';
 
-/** Builds GraphiQL's page. */
 export default function buildGraphiql(): void {
   buildOutdated(
     'dist/graphiql/manifest.json',

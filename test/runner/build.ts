@@ -1,3 +1,5 @@
+// Runs a build script before the tests, unless the file that it writes is newer than its sources.
+
 import { execFileSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +13,6 @@ function lastChange(path: string): number {
   return Math.max(stats?.mtimeMs ?? 0, ...names.map((name) => lastChange(`${path}/${name}`)));
 }
 
-/** Runs a build script before the tests, unless the file that it writes is newer than its sources. */
 export function buildOutdated(built: string, sources: readonly string[], script: readonly string[]): void {
   if (lastChange(built) <= Math.max(...[...sources, 'package-lock.json'].map(lastChange))) {
     execFileSync(process.execPath, [...script], { cwd: ROOT, stdio: 'inherit' });

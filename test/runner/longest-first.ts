@@ -1,3 +1,5 @@
+// Starts slow test files first, so that no worker is left with a slow one at the end.
+
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const IS_SLOW = /\.(?:long|samples|slow)\.test\.ts$/;
@@ -5,7 +7,6 @@ const IS_SLOW = /\.(?:long|samples|slow)\.test\.ts$/;
 /** Folders with the slowest files, slowest first. */
 const FOLDERS = ['cli', 'docs', 'graphiql', 'redis', 'browser', 'slow', 'add-a-noun', 'attacks', 'upstream', 'client'];
 
-/** Starts slow files first, so that no worker is left with a slow one at the end. */
 export default class LongestFirst extends BaseSequencer {
   override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
     const bySize = await super.sort(specifications);

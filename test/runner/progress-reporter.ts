@@ -1,3 +1,5 @@
+// Reports the progress of a test run, and what it leaves out.
+
 import { globSync } from 'node:fs';
 import {
   DefaultReporter,

@@ -1,3 +1,5 @@
+// Compares the results of the soak test with their bounds.
+
 import { amplification, percent, readShare } from './client-totals.ts';
 import type { SoakResults } from './soak.ts';
 

@@ -1,3 +1,5 @@
+// Adds up the results that clients saw, and describes them.
+
 import type { ReportedOutcome } from './ledger.ts';
 import type { OperationResult } from './load.ts';
 import type { Traffic } from './upstream.ts';

@@ -1,3 +1,5 @@
+// Finds writes whose reported outcome differs from what the upstream did.
+
 /** Outcome of a write as reported to its client; 'left' if the client disconnected before the response. */
 export type ReportedOutcome = 'APPLIED' | 'NOT_APPLIED' | 'UNKNOWN' | 'left';
 

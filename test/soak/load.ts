@@ -1,3 +1,5 @@
+// Sends operations from many clients, each of which waits for its responses.
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectClients, runConcurrently } from '../support/concurrent-load.ts';
 import type { Ledger, ReportedOutcome } from './ledger.ts';

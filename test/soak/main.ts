@@ -1,11 +1,9 @@
+// Runs the gateway in its own process under load, with an upstream that fails in every way, and checks the results against
+// bounds: `npm run soak -- --minutes 10`. Exits with 1 if a bound is exceeded.
+
 import { parseArgs } from 'node:util';
 import { checkBounds } from './bounds.ts';
 import { planPhases, soak } from './soak.ts';
-
-/**
- * Runs the gateway in its own process under load, with an upstream that fails in every way, and checks the results against
- * bounds: `npm run soak -- --minutes 10`. Exits with 1 if a bound is exceeded.
- */
 
 const { values } = parseArgs({
   options: { minutes: { type: 'string', default: '2' }, clients: { type: 'string', default: '64' } },

@@ -1,3 +1,5 @@
+// Creates the operations of the soak test, and reads the outcomes of their writes.
+
 import type { Ledger, ReportedOutcome } from './ledger.ts';
 import { GROUPS, WORKFLOWS } from './upstream.ts';
 

@@ -1,3 +1,5 @@
+// Runs the phases of the soak test, and measures the gateway in each.
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ProbedGateway, startProbedGateway } from '../support/probed-gateway.ts';
 import { addResult, type ClientTotals, createTotals, describePhase } from './client-totals.ts';

@@ -1,3 +1,5 @@
+// Imitates the service, with the faults of each phase.
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { healthyResponse } from '../support/healthy-service.ts';
 import { group, workflow } from '../support/records.ts';

@@ -1,3 +1,5 @@
+// Connects AI agents to a gateway, and sends messages of their protocol.
+
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { StartedGateway } from './gateway.ts';
 

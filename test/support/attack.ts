@@ -1,3 +1,5 @@
+// Sends requests of attackers, and measures what they cost the gateway.
+
 import { type ProbedGateway, startProbedGateway } from './probed-gateway.ts';
 
 /** Request of an attacker. */

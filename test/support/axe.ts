@@ -1,3 +1,5 @@
+// Checks the accessibility of pages with axe.
+
 import axe, { type AxeResults, type RunOptions } from 'axe-core';
 import type { Page } from 'playwright-core';
 

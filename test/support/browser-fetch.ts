@@ -1,3 +1,5 @@
+// Applies the rules of browsers for requests to other origins (CORS) to `fetch`.
+
 /** Headers that a page may send to another origin without a preflight; `Content-Type` only for forms and text. */
 const SAFELISTED = new Set(['accept', 'accept-language', 'content-language']);
 

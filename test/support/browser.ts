@@ -1,3 +1,5 @@
+// Starts the headless browser of the tests.
+
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,3 +1,5 @@
+// Plays random reads and writes on the stores of caches.
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { CachedKind, CacheStore, Owner } from '../../src/upstream/cache/store.ts';

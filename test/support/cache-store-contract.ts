@@ -1,3 +1,5 @@
+// Tests what every store of a cache promises.
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { CachedKind, CacheStore, EntryAddress, Lookup, Owner } from '../../src/upstream/cache/store.ts';

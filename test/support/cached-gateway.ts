@@ -1,3 +1,5 @@
+// Starts gateways with a cache, in front of a service whose records change.
+
 import type { Gateway, GatewayOptions } from '../../src/gateway.ts';
 import { startGateway, type TestDeps } from './gateway.ts';
 import { healthyResponse } from './healthy-service.ts';

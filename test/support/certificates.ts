@@ -1,3 +1,5 @@
+// Issues certificates with OpenSSL.
+
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

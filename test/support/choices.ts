@@ -1,3 +1,5 @@
+// Makes the choices of generators repeatable, from a tape or a seed.
+
 /** Choices that control a generator. Zeros generate the smallest result, so that fast-check shrinks a tape to a small example. */
 export interface Choices {
   /** Returns an integer from 0 to `count - 1`. */

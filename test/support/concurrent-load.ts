@@ -1,3 +1,5 @@
+// Sends operations from many clients at once, to services that mark whose data a response has.
+
 import { createHash } from 'node:crypto';
 import { Pool } from 'undici';
 import { healthyResponse } from './healthy-service.ts';

@@ -1,3 +1,5 @@
+// Loads configurations from texts instead of files.
+
 import { readCommandLine } from '../../packages/cli/src/command-line.ts';
 import { COMMANDS } from '../../packages/cli/src/commands/index.ts';
 import { readEnvironment } from '../../packages/cli/src/config/environment.ts';

@@ -1,3 +1,5 @@
+// Starts a proxy that tunnels connections to any host name to one server on this machine.
+
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
@@ -5,11 +7,7 @@ import { TLSSocket } from 'node:tls';
 import type { TestCertificate } from './certificates.ts';
 import { listen } from './listen.ts';
 
-/**
- * Starts a proxy that tunnels connections to any host name to one server on this machine.
- *
- * @param certificate certificate of a proxy that is reached with https
- */
+/** @param certificate certificate of a proxy that is reached with https */
 export async function startConnectProxy(target: string, certificate?: TestCertificate) {
   const { hostname, port } = new URL(target);
   const tunnels: { authority: string; headers: IncomingHttpHeaders }[] = [];

@@ -1,3 +1,5 @@
+// Validates requests and responses by the OpenAPI documents of the service.
+
 import { type Document, OpenAPIBackend, type Options } from 'openapi-backend';
 import { readAll } from '../../codegen/openapi.ts';
 import type { Exchange } from './service.ts';

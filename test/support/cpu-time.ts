@@ -1,4 +1,6 @@
-/** Runs a function. Returns its result and the CPU time of this thread meanwhile, in milliseconds, which other processes don't change. */
+// Measures the CPU time of a function, which other processes don't change.
+
+/** Runs a function. Returns its result and the CPU time of this thread meanwhile, in milliseconds. */
 export async function measureCpu<T>(run: () => T | Promise<T>): Promise<{ result: T; cpuMs: number }> {
   const before = process.threadCpuUsage();
   const result = await run();

@@ -1,3 +1,5 @@
+// Starts the example dashboard, and opens it in browsers.
+
 import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,3 +1,5 @@
+// Reads the files of the deployment kit, and renders its chart.
+
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

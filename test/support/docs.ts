@@ -1,3 +1,5 @@
+// Reads the docs, and runs what they show.
+
 import { readFileSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,6 +1,8 @@
+// Drops root privileges, because root ignores file permissions.
+
 const NOBODY = 65_534;
 
-/** Drops root privileges, because root ignores file permissions. Disposing restores them. */
+/** Disposing the result restores the privileges. */
 export function dropPrivileges(): Disposable {
   const user = process.geteuid?.();
   if (user === 0) {

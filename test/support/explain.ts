@@ -1,3 +1,5 @@
+// Asks gateways for explanations, and compares them with the calls that were made.
+
 import type { Explanation } from '../../src/graphql/calls/explainer.ts';
 import type { StartedGateway, TestRequest } from './gateway.ts';
 

@@ -1,3 +1,5 @@
+// Starts gateways in front of a failing service, and checks that they recover.
+
 import { createHook } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from 'vitest';

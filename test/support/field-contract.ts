@@ -1,3 +1,5 @@
+// Tests what every root field that makes a call gets by its declaration.
+
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { GatewayModule } from '../../src/graphql/module.ts';

@@ -1,3 +1,5 @@
+// Compares a gateway used through `listener` with one used through `fetch`.
+
 import { once } from 'node:events';
 import { request as sendRequest } from 'node:http';
 import { text } from 'node:stream/consumers';

@@ -1,3 +1,5 @@
+// Generates modules from documents of the tests, and imports them.
+
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -10,7 +12,6 @@ import { createSchema } from '../../src/graphql/schema.ts';
 import { ROOT } from './docs.ts';
 import { createTemporaryFolder } from './sandbox-files.ts';
 
-/** Returns the module that is generated from a document of the tests, as a file that was imported. */
 export async function generateModule(name: string, document: string): Promise<GatewayModule> {
   const schema = createSchema(undefined, await loadModules({ modules: SHIPPED_MODULES }));
   const plan = new Planner(new OpenApiDocument(join(ROOT, document), document), name, schema).plan(() => true);

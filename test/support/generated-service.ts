@@ -1,3 +1,5 @@
+// Generates the responses of services that the contract permits.
+
 import { type Choices, createRandom } from './choices.ts';
 import { healthyResponse } from './healthy-service.ts';
 import { group, workflow } from './records.ts';

@@ -1,3 +1,5 @@
+// Opens GraphiQL in a browser, and uses it as a visitor does.
+
 import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';

@@ -1,3 +1,5 @@
+// Measures the heap of the process of the tests.
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

@@ -1,3 +1,5 @@
+// Imports subscribers into a service that records them.
+
 import { readFile, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';

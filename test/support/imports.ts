@@ -1,3 +1,5 @@
+// Lists the sources of the project, and what they import.
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,3 +1,5 @@
+// Imitates a service with inboxes, and lists operations on everything in them.
+
 import { workflow } from './records.ts';
 import type { Script, ServiceRequest } from './service.ts';
 

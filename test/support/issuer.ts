@@ -1,3 +1,5 @@
+// Issues tokens in tests, and publishes their keys.
+
 import {
   constants,
   createHmac,

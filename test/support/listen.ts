@@ -1,3 +1,5 @@
+// Starts servers on free ports.
+
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';

@@ -1,3 +1,5 @@
+// Lists the ways in which a service can misbehave.
+
 import { type Connection, formatResponse, HEAD } from './service.ts';
 
 /** Misbehaving scripts by name. Each puts `echo` wherever a service could repeat the credential. */

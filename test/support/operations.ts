@@ -1,3 +1,5 @@
+// Reads the shipped operations, also those of modules, with the types of the client's documents.
+
 import type * as documents from '../../packages/client/src/documents.gen.ts';
 import type { TypedDocument } from '../../packages/client/src/index.ts';
 import { shippedManifest } from '../../src/graphql/documents/shipped-operations.ts';
@@ -6,7 +8,7 @@ import { shippedSchema } from './shipped-documents.ts';
 
 type Documents = typeof documents;
 
-/** The shipped operations by name, also those of modules, as they are in their files, with the types of the client's documents. */
+/** The operations by name, as they are in their files. */
 export const operations = Object.fromEntries(
   Object.entries(shippedManifest(shippedSchema)).map(([name, text]) => [name, { toString: () => text }]),
 ) as {

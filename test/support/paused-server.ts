@@ -1,3 +1,5 @@
+// Starts a server whose responses the test releases.
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ServerOptions, startServer } from '../../packages/cli/src/server/server.ts';
 

@@ -1,3 +1,5 @@
+// Implements the service as differently from the sandbox as the contract allows.
+
 import { feed, group, subscriber, workflow } from './records.ts';
 import { type ScriptedService, type ServiceRequest, type ServiceResponse, startService } from './service.ts';
 
@@ -5,8 +7,8 @@ import { type ScriptedService, type ServiceRequest, type ServiceResponse, startS
 export const PREFIX = '/notify/api';
 
 /**
- * Starts a minimal implementation of the contract that differs from the sandbox wherever the contract allows it: it has a path prefix,
- * bodies without an envelope, the group embedded in the workflow, idempotent status updates and different ids. It ignores keys.
+ * Starts a minimal service with a path prefix, bodies without an envelope, the group embedded in the workflow, idempotent status updates and
+ * different ids. It ignores keys.
  */
 export async function startPlainService(): Promise<ScriptedService> {
   const groups = new Map([['grp-1', group({ _id: 'grp-1', name: 'First' })]]);

@@ -1,6 +1,6 @@
-import type { Vitals } from './probed-gateway.ts';
+// Measures the gateway process from inside and reports over the IPC channel. Loaded before the program with `--import`.
 
-/** Measures the gateway process from inside and reports over the IPC channel. Loaded before the program with `--import`. */
+import type { Vitals } from './probed-gateway.ts';
 
 const TICK_MS = 2;
 

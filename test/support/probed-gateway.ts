@@ -1,3 +1,5 @@
+// Starts a gateway in a process that measures itself.
+
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';

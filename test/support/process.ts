@@ -1,3 +1,5 @@
+// Runs the command in separate processes.
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,8 @@
+// Searches for programs on the PATH.
+
 import { spawnSync } from 'node:child_process';
 
-/** Searches for programs on the PATH. @returns whether they are there, and the end of the titles of tests that are left out without them */
+/** @returns whether the programs are there, and the end of the titles of tests that are left out without them */
 export function findPrograms(...names: readonly string[]) {
   const missing = names.filter((name) => spawnSync(name, ['--version']).error !== undefined);
   return {

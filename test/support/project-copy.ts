@@ -1,3 +1,5 @@
+// Copies the project into a temporary folder, for tests that change it.
+
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, readFile, symlink } from 'node:fs/promises';

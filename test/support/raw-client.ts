@@ -1,3 +1,5 @@
+// Connects to servers on raw sockets.
+
 import { once } from 'node:events';
 import { connect } from 'node:net';
 

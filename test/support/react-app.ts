@@ -1,3 +1,5 @@
+// Writes the app of docs/react.md, whose blocks begin with the names of their files, for a gateway.
+
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { blocks, FRONTEND, GATEWAY, read } from './docs.ts';
@@ -36,7 +38,6 @@ const OTHERS: Record<string, string> = {
   }),
 };
 
-/** Writes the app of docs/react.md, whose blocks begin with the names of their files, for a gateway. */
 export async function writeReactApp(folder: string, gateway: string, more: Record<string, string> = {}): Promise<void> {
   const files = new Map(Object.entries({ ...OTHERS, ...more }));
   const [frontend = ''] = blocks(FRONTEND, 'ts').filter((block) => block.includes('function getToken'));

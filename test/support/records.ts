@@ -1,3 +1,5 @@
+// Records with all fields that the contract requires, for scripted upstreams.
+
 import type {
   FeedBody,
   MessageBody,
@@ -5,8 +7,6 @@ import type {
   SubscriberBody,
   WorkflowBody,
 } from '../../src/upstream/endpoints.ts';
-
-/** Records with all fields that the contract requires, for scripted upstreams. */
 
 const OWNER = { _organizationId: 'org', _environmentId: 'env' };
 

@@ -1,3 +1,5 @@
+// Creates rate limiters on Redis, and servers that respond in its place.
+
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { pino } from 'pino';

@@ -1,10 +1,9 @@
+// Starts a proxy of Redis that can make commands fail, and hold replies back.
+
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/**
- * Starts a proxy of Redis. Each connection leads to the server that was the primary when it was opened. The proxy can also make commands fail, and
- * hold replies back.
- */
+/** Each connection leads to the server that was the primary when it was opened. */
 export async function startRedisProxy(primary: { url: string }) {
   let target = primary;
   let isHeld = false;

@@ -1,3 +1,5 @@
+// Starts servers of Redis.
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';

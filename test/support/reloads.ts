@@ -1,3 +1,5 @@
+// Changes the configuration of gateways that run, and waits until it is reloaded.
+
 import { rename, writeFile } from 'node:fs/promises';
 import { request } from 'undici';
 import type { ServedCommand } from './command.ts';

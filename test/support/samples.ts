@@ -1,3 +1,5 @@
+// Chooses between small samples and large ones.
+
 /** Whether tests use large samples, as in `npm run test:slow`. */
 export const IS_LARGE = process.env.NOTIGRAPH_TEST_SAMPLES === 'large';
 

@@ -1,3 +1,5 @@
+// Sends requests to the sandbox, and validates its responses.
+
 import type { OpenAPIBackend } from 'openapi-backend';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { SANDBOX_KEYS, type SandboxOptions, startSandbox } from '../../packages/sandbox/src/sandbox.ts';

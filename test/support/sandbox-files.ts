@@ -1,3 +1,5 @@
+// Creates temporary folders, and removes them after the tests.
+
 import { mkdtempSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,5 @@
+// Runs the sandbox in separate processes.
+
 import { tmpdir } from 'node:os';
 import { runCommand } from './command.ts';
 import { runNotigraph, spawnNotigraph } from './process.ts';

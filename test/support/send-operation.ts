@@ -1,6 +1,8 @@
+// Sends an operation to a GraphQL endpoint.
+
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 
-/** Sends an operation to a GraphQL endpoint on a connection of its own, for which no shutdown waits, and returns the parsed response body. */
+/** Uses a connection of its own, for which no shutdown waits. Returns the parsed response body. */
 export async function sendOperation(url: string, query: string, variables?: object, authorization?: string | null) {
   const credential = authorization === undefined ? `ApiKey ${SANDBOX_KEYS.development}` : authorization;
   const response = await fetch(url, {

@@ -1,3 +1,5 @@
+// Starts services that tests script, down to the bytes of their responses.
+
 import { EventEmitter, once } from 'node:events';
 import { request as sendRequest } from 'node:http';
 import { createServer, type Socket } from 'node:net';

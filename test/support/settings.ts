@@ -1,3 +1,5 @@
+// Returns default settings of a gateway, with the changes of a test.
+
 import { parseOptions } from '../../src/settings/parse.ts';
 import type { GatewaySettings } from '../../src/settings/settings.ts';
 

@@ -1,3 +1,5 @@
+// Lists the shipped modules, operations and documents.
+
 import type { DocumentNode } from 'graphql';
 import { loadModules, SHIPPED_MODULES } from '../../packages/cli/src/config/load-modules.ts';
 import * as documents from '../../packages/client/src/documents.gen.ts';

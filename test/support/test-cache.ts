@@ -1,3 +1,5 @@
+// Starts the stores of caches, in memory and in Redis, with a clock that tests move.
+
 import { pino } from 'pino';
 import type { GatewayDeps, GatewayOptions } from '../../src/gateway.ts';
 import { RedisCacheStore, type RedisCacheStoreOptions } from '../../src/upstream/cache/redis-store.ts';

@@ -1,3 +1,5 @@
+// Starts a gateway in front of three upstreams, and finds keys that reached the wrong one.
+
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { connectClients } from './concurrent-load.ts';
 import { startGateway, type TestDeps } from './gateway.ts';

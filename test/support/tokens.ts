@@ -1,3 +1,5 @@
+// Signs tokens of tenants, and configures gateways to accept them.
+
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { SCOPES } from '../../src/settings/scopes.ts';
 import { type Claims, createTestKey, signToken } from './issuer.ts';

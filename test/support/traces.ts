@@ -1,3 +1,5 @@
+// Records the spans of OpenTelemetry in memory.
+
 import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import {

@@ -1,3 +1,5 @@
+// Makes upstream calls as operations do, and records their events.
+
 import type { Signal } from '../../src/lib/signal.ts';
 import type { GatewaySettings } from '../../src/settings/settings.ts';
 import { Usage } from '../../src/telemetry/usage.ts';

@@ -1,3 +1,5 @@
+// Sends load to the workers of a gateway, and ends some of them.
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';

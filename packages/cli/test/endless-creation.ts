@@ -1,4 +1,5 @@
-/** Creates or resets a sandbox file without ever ending, so that a test can kill the process in the middle: node endless-creation.ts FILE [reset]. */
+// Creates or resets a sandbox file without ever ending, so that a test can kill the process in the middle: node endless-creation.ts FILE [reset].
+
 import { SandboxDatabase } from '../../sandbox/src/database.ts';
 import { SCHEMA } from '../../sandbox/src/service.ts';
 

@@ -1,7 +1,6 @@
-/**
- * Type tests for the documents of `notigraph/client` in each supported client. `npm run check:types` fails if a line below `@ts-expect-error`
- * compiles. This file is never run.
- */
+// Type tests for the documents of `notigraph/client` in each supported client. `npm run check:types` fails if a line below `@ts-expect-error`
+// compiles. This file is never run.
+
 import { ApolloClient, gql, HttpLink, InMemoryCache, type TypedDocumentNode } from '@apollo/client';
 import { Client, type DocumentInput, fetchExchange } from '@urql/core';
 import { GraphQLClient, request } from 'graphql-request';

@@ -1,6 +1,5 @@
-/**
- * Type tests for `notigraph/testing/msw`. `npm run check:types` fails if a line below `@ts-expect-error` compiles. This file is never run.
- */
+// Type tests for `notigraph/testing/msw`. `npm run check:types` fails if a line below `@ts-expect-error` compiles. This file is never run.
+
 import { gql, type TypedDocumentNode } from '@apollo/client';
 import { HttpResponse } from 'msw';
 import { gatewayError, mockOperation, mocks } from '../src/msw/index.ts';

@@ -1,3 +1,5 @@
+// Makes values wrong, late or failing, as a seed says.
+
 import { GraphQLError } from 'graphql';
 import { type Choices, createRandom } from '../../support/choices.ts';
 import type { VirtualTime } from './virtual-time.ts';

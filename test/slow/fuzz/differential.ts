@@ -1,3 +1,5 @@
+// Executes requests with graphql-js and with the gateway's executor, and makes the results comparable.
+
 import { type ExecutionResult, execute, GraphQLError, type GraphQLSchema, parse, validate } from 'graphql';
 import { FIXED_LIMITS, type Limits } from '../../../src/graphql/executor/result-limits.ts';
 import { executorWith } from '../../support/executor.ts';

@@ -1,3 +1,5 @@
+// Generates requests for a schema, with their variables.
+
 import {
   type GraphQLArgument,
   type GraphQLCompositeType,

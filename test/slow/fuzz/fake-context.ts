@@ -1,3 +1,5 @@
+// Creates contexts with an in-memory upstream service, whose records are partly wrong, late or failing.
+
 import { type LoaderEndpoints, readOf } from '../../../src/graphql/loaders.ts';
 import type { CallArgs, DeclaredEndpoint } from '../../../src/upstream/endpoint.ts';
 import { UpstreamError } from '../../../src/upstream/errors.ts';
@@ -64,7 +66,6 @@ const CODES: ['NOT_FOUND', 'CONFLICT', 'BAD_USER_INPUT', 'UPSTREAM_TIMEOUT'] = [
   'UPSTREAM_TIMEOUT',
 ];
 
-/** Creates a context with an in-memory upstream service, whose records are partly wrong, late or failing. */
 export function createFakeContext(options: CorruptionOptions): unknown {
   const calls = new Map<string, number>();
 

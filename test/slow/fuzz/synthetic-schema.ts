@@ -1,3 +1,5 @@
+// Schema with the GraphQL features that ours does not use. Its values depend only on a seed and the path of the field.
+
 import {
   GraphQLBoolean,
   GraphQLEnumType,
@@ -27,8 +29,6 @@ import {
 import { type Choices, createRandom } from '../../support/choices.ts';
 import { type CorruptionOptions, corrupt } from './corruption.ts';
 import type { Scalars } from './documents.ts';
-
-/** Schema with the GraphQL features that ours does not use. Its values depend only on a seed and the path of the field. */
 
 const MOOD = { mood: 'good' };
 

@@ -1,12 +1,11 @@
+// Settles promises one at a time, in an order that depends only on their labels.
+
 import { setImmediate } from 'node:timers/promises';
 import { createRandom } from '../../support/choices.ts';
 
 const MAX_IDLE_TURNS = 10_000;
 
-/**
- * Settles promises one at a time, in an order that depends only on their labels. Two executors that wait for the same promises then see
- * the same order of events, regardless of how many microtasks each of them needs.
- */
+/** Two executors that wait for the same promises see the same order of events, regardless of how many microtasks each of them needs. */
 export class VirtualTime {
   readonly #seed: number;
   readonly #waiting = new Map<string, () => void>();

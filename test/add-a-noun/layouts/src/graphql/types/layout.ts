@@ -1,3 +1,5 @@
+// Adds layouts, and their query and mutation.
+
 import { createLayout, type LayoutBody, listLayouts } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
 

@@ -1,3 +1,5 @@
+// Table and endpoints of layouts.
+
 import { DEVELOPMENT } from '../environments.ts';
 import { ApiError } from '../errors.ts';
 import { createId, sampleId } from '../ids.ts';
