@@ -73,12 +73,7 @@ export class WorkerProcess {
         this.#refusal = problem;
       },
     };
-    this.#channel = new ProcessChannel<WorkerFunctions, PrimaryFunctions>(
-      workerFunctions,
-      primaryFunctions,
-      all,
-      child,
-    );
+    this.#channel = new ProcessChannel(workerFunctions, primaryFunctions, all, child);
     child.on('message', () => {
       this.#silent = 0;
     });

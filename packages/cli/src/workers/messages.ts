@@ -7,20 +7,14 @@ import type { MetricSamples } from '../../../../src/telemetry/metrics.ts';
 import type { Process } from '../command.ts';
 import type { Config } from '../config/load-config.ts';
 
-/** Functions of a process that the other one calls, by name. */
-type Functions = Record<string, { argument: unknown; result: unknown }>;
+/** Functions of a process that the other one calls, by name. Everything that arrives is validated by their schemas. */
+type Functions<Name extends PropertyKey> = Readonly<Record<Name, { argument: z.ZodType; result: z.ZodType }>>;
 
-/** Schemas of functions. Everything that arrives is validated. */
-type Schemas<F extends Functions> = {
-  readonly [Name in keyof F]: { argument: z.ZodType<F[Name]['argument']>; result: z.ZodType<F[Name]['result']> };
-};
+type Argument<F extends Functions<keyof F>, Name extends keyof F> = z.output<F[Name]['argument']>;
+type Result<F extends Functions<keyof F>, Name extends keyof F> = z.output<F[Name]['result']>;
 
-export type Handlers<F extends Functions> = {
-  readonly [Name in keyof F]: (argument: F[Name]['argument']) => F[Name]['result'] | Promise<F[Name]['result']>;
-};
-
-type FunctionsOf<Table extends Record<string, { argument: z.ZodType; result: z.ZodType }>> = {
-  [Name in keyof Table]: { argument: z.infer<Table[Name]['argument']>; result: z.infer<Table[Name]['result']> };
+export type Handlers<F extends Functions<keyof F>> = {
+  readonly [Name in keyof F]: (argument: Argument<F, Name>) => Result<F, Name> | Promise<Result<F, Name>>;
 };
 
 const nothing = z.void();
@@ -63,7 +57,7 @@ export const primaryFunctions = {
   terminated: { argument: nothing, result: nothing },
 };
 
-export type PrimaryFunctions = FunctionsOf<typeof primaryFunctions>;
+export type PrimaryFunctions = typeof primaryFunctions;
 
 export const workerFunctions = {
   state: { argument: nothing, result: workerState },
@@ -73,7 +67,7 @@ export const workerFunctions = {
   stop: { argument: nothing, result: nothing },
 };
 
-export type WorkerFunctions = FunctionsOf<typeof workerFunctions>;
+export type WorkerFunctions = typeof workerFunctions;
 
 const calls = z.object({ call: z.int(), name: z.string(), argument: z.unknown().optional() });
 const replies = z.object({ reply: z.int(), result: z.unknown().optional() });
@@ -82,16 +76,16 @@ const replies = z.object({ reply: z.int(), result: z.unknown().optional() });
 const REPLY_MS = 2_000;
 
 /** One end of the connection between the primary and a worker. */
-export class ProcessChannel<Remote extends Functions, Local extends Functions> {
-  readonly #remote: Schemas<Remote>;
-  readonly #local: Schemas<Local>;
+export class ProcessChannel<Remote extends Functions<keyof Remote>, Local extends Functions<keyof Local>> {
+  readonly #remote: Remote;
+  readonly #local: Local;
   readonly #handlers: Handlers<Local>;
   readonly #send: (message: object, onSent: (error: Error | null) => void) => void;
   readonly #waiting = new Map<number, (result: unknown) => void>();
   #lastCall = 0;
 
   /** @param peer other process, or this one as its child */
-  constructor(remote: Schemas<Remote>, local: Schemas<Local>, handlers: Handlers<Local>, peer: ChildProcess | Process) {
+  constructor(remote: Remote, local: Local, handlers: Handlers<Local>, peer: ChildProcess | Process) {
     this.#remote = remote;
     this.#local = local;
     this.#handlers = handlers;
@@ -107,9 +101,9 @@ export class ProcessChannel<Remote extends Functions, Local extends Functions> {
    */
   async call<Name extends keyof Remote & string>(
     name: Name,
-    argument: Remote[Name]['argument'],
+    argument: Argument<Remote, Name>,
     timeoutMs = REPLY_MS,
-  ): Promise<Remote[Name]['result']> {
+  ): Promise<Result<Remote, Name>> {
     this.#lastCall += 1;
     const call = this.#lastCall;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
@@ -117,7 +111,7 @@ export class ProcessChannel<Remote extends Functions, Local extends Functions> {
     const timer = setTimeout(() => reject(new Error(`The call of ${name} was not answered.`)), timeoutMs).unref();
     this.#send({ call, name, argument }, (error) => error && reject(error));
     try {
-      return this.#remote[name].result.parse(await promise);
+      return z.parse<Remote[Name]['result']>(this.#remote[name].result, await promise);
     } finally {
       clearTimeout(timer);
       this.#waiting.delete(call);
@@ -125,7 +119,7 @@ export class ProcessChannel<Remote extends Functions, Local extends Functions> {
   }
 
   /** Calls a function of the other process, which may have ended. Resolves when it has replied or can't. */
-  async tell<Name extends keyof Remote & string>(name: Name, argument: Remote[Name]['argument']): Promise<void> {
+  async tell<Name extends keyof Remote & string>(name: Name, argument: Argument<Remote, Name>): Promise<void> {
     await this.call(name, argument).catch(() => {});
   }
 
@@ -145,7 +139,7 @@ export class ProcessChannel<Remote extends Functions, Local extends Functions> {
   }
 
   async #answer<Name extends keyof Local>(reply: number, name: Name, argument: unknown): Promise<void> {
-    const { success, data } = this.#local[name].argument.safeParse(argument);
+    const { success, data } = z.safeParse<Local[Name]['argument']>(this.#local[name].argument, argument);
     if (success) {
       this.#send({ reply, result: await this.#handlers[name](data) }, () => {});
     }

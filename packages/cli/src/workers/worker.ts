@@ -2,14 +2,7 @@
 
 import cluster from 'node:cluster';
 import type { Process } from '../command.ts';
-import {
-  type PrimaryFunctions,
-  ProcessChannel,
-  primaryFunctions,
-  type WorkerFunctions,
-  type WorkerState,
-  workerFunctions,
-} from './messages.ts';
+import { ProcessChannel, primaryFunctions, type WorkerState, workerFunctions } from './messages.ts';
 
 /** Variable with the number of a worker, counted over all that were started. It isn't a setting, so nobody else can set it. */
 export const WORKER_ID = 'NOTIGRAPH_WORKER_ID';
@@ -33,12 +26,7 @@ export function findWorkerRole(host: Process) {
   const { promise: stopped, resolve: stop } = Promise.withResolvers<undefined>();
   let getState = (): WorkerState => ({ connections: 0, problem: 'starting', degradations: {}, samples: [] });
   const handlers = { state: () => getState(), retire: () => retire(undefined), stop: () => stop(undefined) };
-  const primary = new ProcessChannel<PrimaryFunctions, WorkerFunctions>(
-    primaryFunctions,
-    workerFunctions,
-    handlers,
-    host,
-  );
+  const primary = new ProcessChannel(primaryFunctions, workerFunctions, handlers, host);
   const heartbeat = setInterval(() => primary.tell('alive', getState()), HEARTBEAT_MS).unref();
   host.once('disconnect', () => {
     clearInterval(heartbeat);
