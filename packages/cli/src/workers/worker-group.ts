@@ -5,7 +5,7 @@ import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { counter, formatMetrics, gauge, type MetricSamples } from '../../../../src/telemetry/metrics.ts';
+import { counter, gauge, type MetricSamples } from '../../../../src/telemetry/metrics.ts';
 import type { Config } from '../config/load-config.ts';
 import { CommandError } from '../config/problem.ts';
 import type { Settings } from '../config/settings.ts';
@@ -13,8 +13,8 @@ import { turnEventLoop } from '../server/drain.ts';
 import type { Health } from '../server/health.ts';
 import { listen } from '../server/listen.ts';
 import { type ProcessUsage, usageSnapshot } from '../server/process-metrics.ts';
-import { addCounters } from './counters.ts';
 import { type Ending, WorkerProcess } from './fork-worker.ts';
+import { GroupMetrics } from './group-metrics.ts';
 import { HEARTBEAT_MS } from './worker.ts';
 
 interface WorkersOptions extends Pick<Settings, 'host' | 'port' | 'drainDelayMs' | 'drainTimeoutMs'> {
@@ -61,7 +61,7 @@ export class WorkerGroup implements AsyncDisposable {
   readonly #liveness = setInterval(() => this.#killSilent(), HEARTBEAT_MS);
   #replacedCount = 0;
   #shortLives = 0;
-  #endedCounters: MetricSamples[] = [];
+  readonly #metrics = new GroupMetrics();
   #isStarted = false;
   /** Emits the slot of a worker when it listens, or with its end if it ended before. */
   readonly #starts = new EventEmitter();
@@ -190,8 +190,7 @@ export class WorkerGroup implements AsyncDisposable {
     if (!worker.isListening) {
       this.#starts.emit(String(worker.slot), ending);
     }
-    const counters = worker.state.samples.filter(({ type }) => type !== 'gauge');
-    this.#endedCounters = addCounters(this.#endedCounters, counters);
+    this.#metrics.add(worker);
     const isStopping = this.#stopping.signal.aborted && this.#isStarted;
     if ((isStopping || worker.isReplaced) && ending.code !== 0) {
       const message = isStopping ? 'a worker ended early' : 'a retired worker ended early';
@@ -283,11 +282,8 @@ export class WorkerGroup implements AsyncDisposable {
   }
 
   /** Returns the metrics of all processes, including those that have ended, in Prometheus' text format. */
-  async metrics(): Promise<string> {
-    await Promise.all([...this.#running].map((worker) => worker.fetchState()));
-    // Read together with the counters of those that have ended, so that one that has just ended is counted once.
-    const workers = [...this.#running].map(({ state }) => state.samples);
-    return formatMetrics([this.#samples(), ...workers, this.#endedCounters]);
+  metrics(): Promise<string> {
+    return this.#metrics.format(this.#running, () => this.#samples());
   }
 
   #samples(): MetricSamples[] {
