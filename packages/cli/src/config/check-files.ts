@@ -7,7 +7,6 @@ import { createTenantUpstreams, findTenantProblem, findUpstreamProblem } from '.
 import {
   createManifestFiles,
   findManifests,
-  type Manifest,
   ManifestError,
   readManifest,
 } from '../../../../src/graphql/documents/manifest.ts';
@@ -150,25 +149,16 @@ function checkTenantKeys(
   }));
 }
 
-/** Returns the problems of manifests. Inline ones have no files. */
+/** Returns the problems of single manifests, or else of those of a list that contradict each other. Inline ones have no files. */
 function checkManifests(parts: readonly PartOfKind[]): SettingProblem[] {
-  const sources = parts.map(({ value }) => (typeof value === 'string' && value !== '' ? value : {}));
+  const files = parts.flatMap(({ path, value }) => (typeof value === 'string' && value !== '' ? { path, value } : []));
+  const single = files.flatMap(({ path, value }) => problemsAt(value).map((message) => ({ path, message })));
+  if (single.length > 0) {
+    return single;
+  }
   const [first] = parts;
   const path = (parts.length === 1 ? first?.path : first?.path.slice(0, -1)) ?? [];
-  return findManifestProblems(sources).map(({ index = -1, problem }) => ({
-    path: parts[index]?.path ?? path,
-    message: problem,
-  }));
-}
-
-/** Returns why manifests can't be used, with the index of the source; without one if several contradict each other. */
-function findManifestProblems(sources: readonly (string | Manifest)[]): { index?: number; problem: string }[] {
-  const problems = sources.flatMap((source, index) =>
-    typeof source === 'string' ? problemsAt(source).map((problem) => ({ index, problem })) : [],
-  );
-  return problems.length > 0
-    ? problems
-    : messagesOf(() => createManifestFiles(sources)).map((problem) => ({ problem }));
+  return messagesOf(() => createManifestFiles(files.map(({ value }) => value))).map((message) => ({ path, message }));
 }
 
 function problemsAt(path: string): string[] {
@@ -187,21 +177,19 @@ function messagesOf(read: () => unknown): string[] {
 /** Returns why lines couldn't be appended to the audit log. The file is not created. */
 function checkAuditLog(part: PartOfKind): SettingProblem[] {
   const source = sourceOf(part);
-  const message = typeof source === 'object' ? findAuditProblem(source.file) : undefined;
-  return message === undefined ? [] : [{ path: part.path, message }];
-}
-
-/** Returns why a file can't be opened, as a clause; undefined if it can. The file is not created. */
-function findAuditProblem(path: string): string | undefined {
+  if (typeof source !== 'object') {
+    return [];
+  }
+  const { file } = source;
   const error = caught(Error, () => {
-    const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined;
+    const isThere = statSync(file, { throwIfNoEntry: false }) !== undefined;
     if (isThere) {
-      closeSync(openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK));
+      closeSync(openSync(file, constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK));
     } else {
-      accessSync(dirname(path), constants.W_OK | constants.X_OK);
+      accessSync(dirname(file), constants.W_OK | constants.X_OK);
     }
   });
-  return error && toAuditError(path, error).message;
+  return error === undefined ? [] : [{ path: part.path, message: toAuditError(file, error).message }];
 }
 
 function checkSandbox({ path, value }: PartOfKind): SettingProblem[] {
