@@ -20,14 +20,12 @@ export const findWarnings = ({ config, locate }: LoadedConfig): Problem[] =>
 
 /** Returns rules about what others can see. */
 function listExposure(config: Config): Rule[] {
-  const { upstream, upstreams = {}, sandbox, isProduction, graphiql, introspection, clients } = config;
+  const { upstream, upstreams = {}, sandbox, isProduction, graphiql, introspection } = config;
   const services = [
     ...(upstream === undefined ? [] : [['upstream', upstream] as const]),
     ...Object.entries(upstreams).map(([name, { url }]) => [`upstreams.${name}.url`, url] as const),
   ];
-  const servesAnyDocument = [clients.server, clients.browser].some(
-    (client) => client && client.trustedDocuments !== 'enforce',
-  );
+  const servesAnyDocument = clientsOf(config).some(({ trustedDocuments }) => trustedDocuments !== 'enforce');
   return [
     ...services.map(([path, address]): Rule => {
       const { protocol, hostname } = new URL(address);
@@ -53,19 +51,19 @@ function listExposure(config: Config): Rule[] {
   ];
 }
 
+/** Returns the settings of the kinds of clients that are served. */
+const clientsOf = ({ clients: { server, browser } }: Config) => [server || [], browser ?? []].flat();
+
 /** Returns rules about clients and services that no request can reach. */
-function listUnreachable({ clients, upstreams = {} }: Config): Rule[] {
-  const { tenants = {}, tenantKeys } = clients.browser || {};
+function listUnreachable(config: Config): Rule[] {
+  const { clients, upstreams = {} } = config;
+  const { tenants = {}, tenantKeys } = clients.browser ?? {};
   const selected = new Set([
     ...Object.values(tenants).flatMap((entry) => (typeof entry === 'object' && 'key' in entry ? [entry.upstream] : [])),
     ...Object.values(tenantKeys?.upstreams ?? {}),
   ]);
   return [
-    [
-      !clients.server && !clients.browser,
-      'clients.server',
-      'is off without clients.browser, so all requests are rejected',
-    ],
+    [clientsOf(config).length === 0, 'clients.server', 'is off without clients.browser, so all requests are rejected'],
     ...Object.entries(upstreams).map(
       ([name, { default: isDefault, hosts, pathPrefix }]): Rule => [
         !isDefault && hosts === undefined && pathPrefix === undefined && !selected.has(name),
@@ -78,9 +76,9 @@ function listUnreachable({ clients, upstreams = {} }: Config): Rule[] {
 
 /** Returns rules about settings that have no effect, or another one than intended, with the value of another setting. */
 function listCombinations(config: Config): Rule[] {
-  const { clients, introspection, federation, rateLimits, workers } = config;
+  const { introspection, federation, rateLimits, workers } = config;
   const { attemptTimeoutMs, operationTimeoutMs, drainTimeoutMs } = config;
-  const isLimited = [clients.server, clients.browser].some((client) => client && client.rateLimit !== undefined);
+  const isLimited = clientsOf(config).some(({ rateLimit }) => rateLimit !== undefined);
   return [
     [
       isLimited && workers !== 1 && rateLimits.store === 'memory',
@@ -117,7 +115,7 @@ function listStoreRules({ cache, rateLimits }: Config): Rule[] {
 
 /** Returns a warning if the folder with tenants' keys is empty, and there are no others. */
 export function findTenantWarnings({ config, locate }: LoadedConfig): Problem[] {
-  const { tenants = {}, tenantKeys } = config.clients.browser || {};
+  const { tenants = {}, tenantKeys } = config.clients.browser ?? {};
   const directory = tenantKeys?.directory;
   const isEmpty = directory !== undefined && existsSync(directory) && listSecretFiles({ directory }).length === 0;
   if (!isEmpty || Object.keys(tenants).length > 0) {
@@ -159,7 +157,6 @@ const MAX_WARNINGS = 20;
  * nevertheless, because it also serves apps that were released before or after it.
  */
 export function findDocumentWarnings({ config, locate }: LoadedConfig, schema: GraphQLSchema): Problem[] {
-  const { clients } = config;
   const { manifests } = config.trustedDocuments;
   const documents = manifests.flatMap((manifest, index) =>
     createManifestFiles([manifest])
@@ -167,9 +164,7 @@ export function findDocumentWarnings({ config, locate }: LoadedConfig, schema: G
       .flatMap((texts) => Object.entries(texts).map(([id, text]) => ({ index, id, text }))),
   );
   if (documents.length === 0) {
-    const isEnforced = [clients.server, clients.browser].some(
-      (client) => client && client.trustedDocuments === 'enforce',
-    );
+    const isEnforced = clientsOf(config).some(({ trustedDocuments }) => trustedDocuments === 'enforce');
     const location = locate(['trustedDocuments', 'manifests']);
     return isEnforced ? [problemOf(location, ' contain no document, so all operations are rejected')] : [];
   }
