@@ -11,18 +11,15 @@ import { SandboxError } from '../../sandbox/src/errors.ts';
 import { CommandError } from './config/problem.ts';
 import { ListenError } from './server/listen.ts';
 
+/** Errors that keep the gateway from starting. Their messages are clauses. */
+const START_ERRORS = [SecretError, AuditError, ManifestError, MissingPackageError, InstallationError];
+
 /** Returns the message and exit code for an error that ends the process. A bug is one line too: a stack trace hides what happened. */
 export function explainFailure(error: unknown): { message: string; exitCode: number } {
   if (error instanceof CommandError) {
     return error;
   }
-  if (
-    error instanceof SecretError ||
-    error instanceof AuditError ||
-    error instanceof ManifestError ||
-    error instanceof MissingPackageError ||
-    error instanceof InstallationError
-  ) {
+  if (error instanceof Error && START_ERRORS.some((type) => error instanceof type)) {
     return { message: `Notigraph can't start: ${error.message}.`, exitCode: 2 };
   }
   return error instanceof ListenError || error instanceof SandboxError
