@@ -16,35 +16,31 @@ const LOCALE = 'must be a locale such as en or en_US';
 const DATA = 'must be a JSON object';
 const CHANNELS = 'must be a JSON list of objects';
 
-/** Text that can be sent, by the same rules as in GraphQL. */
-const text = (field: string) =>
-  z.string(TEXT).superRefine((value, context) => {
-    const message = findProfileProblem(field, value);
+/** Ends the checks of a value of which a function returns a problem. */
+const reject =
+  <Value>(findProblem: (value: Value) => string | undefined) =>
+  (value: Value, context: z.RefinementCtx): void => {
+    const message = findProblem(value);
     if (message !== undefined) {
       context.addIssue({ code: 'custom', message, continue: false });
     }
-  });
+  };
 
-/** JSON that reaches the service unchanged, by the same rules as in GraphQL. */
-const exactly = <Schema extends z.ZodType>(schema: Schema) =>
-  schema.superRefine((value, context) => {
-    const error = caught(GraphQLError, () => checkJson(value));
-    if (error !== undefined) {
-      context.addIssue({ code: 'custom', message: `is invalid: ${error.message.replace(/\.$/, '')}` });
-    }
-  });
+/** Text that can be sent, by the same rules as in GraphQL. */
+const text = (field: string) => z.string(TEXT).superRefine(reject((value) => findProfileProblem(field, value)));
+
+/** Says why JSON wouldn't reach the service unchanged, by the same rules as in GraphQL. */
+function findJsonProblem(value: unknown): string | undefined {
+  const error = caught(GraphQLError, () => checkJson(value));
+  return error && `is invalid: ${error.message.replace(/\.$/, '')}`;
+}
 
 /** Any object. Unlike `z.record`, it keeps a key `__proto__`, so that `checkJson` finds it. */
 const freeForm = (problem: string) => z.custom<Record<string, unknown>>(isRecord, problem);
 
 /** Fields of a row. Rules beyond the contract are those that services have. */
 const FIELDS = {
-  subscriberId: z.union([z.string(), z.int().transform(String)], TEXT).superRefine((id, context) => {
-    const problem = findIdProblem(id);
-    if (problem !== undefined) {
-      context.addIssue({ code: 'custom', message: problem });
-    }
-  }),
+  subscriberId: z.union([z.string(), z.int().transform(String)], TEXT).superRefine(reject(findIdProblem)),
   // The address may have letters of any language. Stricter patterns reject addresses that exist.
   email: text('email').regex(/^[^\s@]{1,64}@(?:[^\s@.]+\.)+[^\s@.]+$/, EMAIL),
   firstName: text('firstName'),
@@ -52,8 +48,8 @@ const FIELDS = {
   phone: text('phone'),
   avatar: text('avatar'),
   locale: text('locale').refine(isLocale, LOCALE),
-  data: exactly(freeForm(DATA)),
-  channels: exactly(z.array(freeForm(CHANNELS), CHANNELS)),
+  data: freeForm(DATA).superRefine(reject(findJsonProblem)),
+  channels: z.array(freeForm(CHANNELS), CHANNELS).superRefine(reject(findJsonProblem)),
 };
 
 export const FIELD_NAMES: readonly string[] = Object.keys(FIELDS);
