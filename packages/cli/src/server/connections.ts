@@ -84,14 +84,8 @@ export class Connections {
 
   /** Returns the connection to close for a new one: the oldest without a response, or else the oldest idle one. */
   #findVictim(): Connection | undefined {
-    for (const connections of [this.unserved, this.open.values()]) {
-      for (const connection of connections) {
-        if (connection.waitsForClient) {
-          return connection;
-        }
-      }
-    }
-    return undefined;
+    const waits = ({ waitsForClient }: Connection) => waitsForClient;
+    return this.unserved.values().find(waits) ?? this.open.values().find(waits);
   }
 
   #remove(connection: Connection): void {
