@@ -1,8 +1,7 @@
 // Writes a module from an OpenAPI document.
 
-import { resolve } from 'node:path';
 import type { Command } from '../command.ts';
-import { MODULE_OPTIONS, readModuleNames } from './schema.ts';
+import { MODULE_OPTIONS } from './schema.ts';
 
 export const moduleNew: Command = {
   name: 'module new',
@@ -23,14 +22,5 @@ and mutations for the rest. It is a start: TODO comments mark what the document
 doesn't say, and fields that are named like secrets have a scope of their own.
 What can't be written, or a shipped or configured module has, is listed. See
 docs/modules.md.`,
-  async run(commandLine, host) {
-    const { runNewModule } = await import('../module/new-module.ts');
-    const { loadModules, SHIPPED_MODULES } = await import('../config/load-modules.ts');
-    await runNewModule(commandLine, host, async (file, own) => {
-      const { config, locate } = await readModuleNames(commandLine, host);
-      const names = config.modules.filter((name) => resolve(host.cwd(), name) !== file); // The file to write.
-      const modules = await loadModules({ ...config, modules: [...new Set([...names, ...SHIPPED_MODULES])] }, locate);
-      return modules.filter(({ name }) => name !== own); // A module can be written again.
-    });
-  },
+  run: async (commandLine, host) => (await import('../module/new-module.ts')).runNewModule(commandLine, host),
 };

@@ -12,24 +12,10 @@ const FORMATS = 'text|json';
 /** Options of `serve` that select the modules. */
 export const MODULE_OPTIONS = serve.options.filter(({ name }) => name === 'modules' || name === 'config');
 
-/** Reads the configuration for its modules, without those that the sandbox has by default. Neither its secrets nor an upstream need to be there. */
-export async function readModuleNames(
-  { options: { federation: _, ...options }, problems }: CommandLine, // Not the setting of this name.
-  host: Process,
-) {
-  const { readEnvironment } = await import('../config/environment.ts');
-  const { loadConfig } = await import('../config/load-config.ts');
-  const { config, values, locate } = loadConfig(
-    { options, problems },
-    readEnvironment({ ...host.env, NODE_ENV: undefined }),
-    { findProblems: () => [], withoutSecrets: true },
-  );
-  return { config: { ...config, modules: values.modules === undefined ? [] : config.modules }, locate };
-}
-
-async function modulesOf(commandLine: CommandLine, host: Process): Promise<readonly GatewayModule[]> {
+async function modulesOf(commandLine: CommandLine, { env }: Process): Promise<readonly GatewayModule[]> {
+  const { loadForModules } = await import('../config/load-config.ts');
   const { loadCheckedModules } = await import('../config/load-modules.ts');
-  const { config, locate } = await readModuleNames(commandLine, host);
+  const { config, locate } = loadForModules(commandLine, env);
   return loadCheckedModules(config, locate);
 }
 

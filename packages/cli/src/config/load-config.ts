@@ -7,7 +7,13 @@ import type { CommandLine } from '../command.ts';
 import { findFileProblems } from './check-files.ts';
 import { type ConfigFile, findSource, readConfigFile, SOURCE_VARIABLES } from './config-file.ts';
 import { findAllConflicts } from './conflicts.ts';
-import { applyProxyVariables, type Environment, type ReadFile, readConfigText } from './environment.ts';
+import {
+  applyProxyVariables,
+  type Environment,
+  type ReadFile,
+  readConfigText,
+  readEnvironment,
+} from './environment.ts';
 import { type ModuleSource, SHIPPED_MODULES } from './load-modules.ts';
 import { formsOf, membersOf, type Part, partOf, replaceIn, withKind } from './parts.ts';
 import { ConfigError, type Locate, type Problem, problemOf, sortProblems } from './problem.ts';
@@ -88,6 +94,19 @@ export function loadConfig(
   const modules = isSandbox && values.modules === undefined ? SHIPPED_MODULES : settings.modules;
   const config = { ...settings, modules, source: source?.name, isProduction };
   return { config, values: merged.values, locate };
+}
+
+/** Loads the configuration for its modules, without those that the sandbox has by default. Neither its secrets nor an upstream need to be there. */
+export function loadForModules(
+  { options: { federation: _, ...options }, problems }: Pick<CommandLine, 'options' | 'problems'>, // Not the setting of this name.
+  env: Environment['values'],
+): Pick<LoadedConfig, 'config' | 'locate'> {
+  const environment = readEnvironment({ ...env, NODE_ENV: undefined });
+  const { config, values, locate } = loadConfig({ options, problems }, environment, {
+    findProblems: () => [],
+    withoutSecrets: true,
+  });
+  return { config: { ...config, modules: values.modules === undefined ? [] : config.modules }, locate };
 }
 
 const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];

@@ -1,11 +1,13 @@
 // Writes a module from an OpenAPI document, and prints what it contains and what it doesn't.
 
 import { resolve } from 'node:path';
-import { defineModule, type GatewayModule, ModuleError } from '../../../../src/graphql/module.ts';
+import { defineModule, ModuleError } from '../../../../src/graphql/module.ts';
 import { createSchema } from '../../../../src/graphql/schema.ts';
 import { caught } from '../../../../src/lib/caught.ts';
 import { toPrintable } from '../../../../src/lib/text.ts';
 import type { CommandLine, Process } from '../command.ts';
+import { loadForModules } from '../config/load-config.ts';
+import { loadModules, SHIPPED_MODULES } from '../config/load-modules.ts';
 import { ConfigError, writeNamedFile } from '../config/problem.ts';
 import { isTaken } from '../files.ts';
 import { OpenApiDocument } from './document.ts';
@@ -13,12 +15,9 @@ import { Planner } from './plan.ts';
 import type { EndpointPlan } from './types.ts';
 import { writeModule } from './write.ts';
 
-/** @param loadOthers loads the modules beside that of a file and a name. Their names and endpoints are not used again */
-export async function runNewModule(
-  { args, options, problems: usage }: CommandLine,
-  { cwd, stdout }: Process,
-  loadOthers: (file: string, name: string) => Promise<readonly GatewayModule[]>,
-) {
+export async function runNewModule(commandLine: CommandLine, host: Process): Promise<void> {
+  const { args, options, problems: usage } = commandLine;
+  const { cwd, stdout } = host;
   const [name = ''] = args;
   const { openapi, path = '*' } = options;
   const output = options.output ?? `${name}.ts`;
@@ -33,7 +32,7 @@ export async function runNewModule(
     throw new ConfigError(problems);
   }
   const document = new OpenApiDocument(resolve(cwd(), openapi), openapi);
-  const schema = createSchema(undefined, await loadOthers(file, name));
+  const schema = createSchema(undefined, await loadOthers(file, commandLine, host));
   const pattern = new RegExp(`^${path.replace(/[^\w*]/g, '\\$&').replace(/\*+/g, '.*')}$`, 's');
   const plan = new Planner(document, name, schema).plan((route) => pattern.test(route));
   const skipped = document.skipped.map(({ part, reason }) => `  ${toPrintable(part)}: ${toPrintable(reason)}.\n`);
@@ -52,6 +51,14 @@ Next steps:
   Decide what its TODO comments ask: there ${todos === 1 ? 'is 1' : `are ${todos}`}.
   Name the file in the setting modules, and run npx notigraph check. See docs/modules.md.
 `);
+}
+
+/** Loads the shipped modules and the configured ones, except that of a file. Their names and endpoints are not used again. */
+async function loadOthers(file: string, commandLine: CommandLine, { cwd, env }: Process) {
+  const { config, locate } = loadForModules(commandLine, env);
+  const names = config.modules.filter((name) => resolve(cwd(), name) !== file);
+  const modules = await loadModules({ ...config, modules: [...new Set([...names, ...SHIPPED_MODULES])] }, locate);
+  return modules.filter(({ name }) => name !== commandLine.args[0]); // A module can be written again.
 }
 
 function findNameProblems(name: string): string[] {
