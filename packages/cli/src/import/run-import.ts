@@ -62,20 +62,12 @@ const DEFAULT_MAX_WAIT = 600;
 export async function runImport(commandLine: CommandLine, host: Process): Promise<void> {
   const options = readOptions(commandLine);
   const { isDryRun, report, stopping } = options;
-  const { name, 'key-file': keyFile } = commandLine.options;
   for (const flag of HEAP_FLAGS) {
     setFlagsFromString(flag);
   }
   try {
-    const environment = readEnvironment(host.env);
-    const service = isDryRun
-      ? undefined
-      : findService(loadConfig(commandLine, environment).config, name, 'to send subscribers to');
-    const credential = service && (await readCredential(keyFile, environment.values[KEY_VARIABLE], host, QUESTION));
-    if (service !== undefined && credential === undefined) {
-      throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE}, or use --key-file.`]);
-    }
-    const hint = service?.settings.isProduction ? '' : ' Press Ctrl-C again to quit now.';
+    const target = isDryRun ? undefined : await findTarget(commandLine, host);
+    const hint = target?.settings.isProduction ? '' : ' Press Ctrl-C again to quit now.';
     catchStopSignals(host, {
       stop() {
         printNote(host, `Stopping: finishing rows in flight.${hint}`);
@@ -86,11 +78,12 @@ export async function runImport(commandLine: CommandLine, host: Process): Promis
     });
     using results = new Results(isDryRun ? undefined : options.results, options.restarts);
     const samples = await check(results, options, host);
-    let exitCode = samples === undefined ? 2 : 0;
-    if (samples !== undefined && credential === undefined) {
+    let exitCode = 2;
+    if (samples !== undefined && target !== undefined) {
+      exitCode = await send(target, results, options, host);
+    } else if (samples !== undefined) {
       host.stdout.write(withoutControls(describeSamples(samples)));
-    } else if (samples !== undefined && service !== undefined && credential !== undefined) {
-      exitCode = await send(service, credential, results, options, host);
+      exitCode = 0;
     }
     if (report !== undefined) {
       writeReport(report, results);
@@ -104,6 +97,20 @@ export async function runImport(commandLine: CommandLine, host: Process): Promis
     }
     throw explainFileError(error, options.results);
   }
+}
+
+type Target = Awaited<ReturnType<typeof findTarget>>;
+
+/** Finds the service that gets the subscribers, and the key for it. @throws {ConfigError} if there is none */
+async function findTarget(commandLine: CommandLine, host: Process) {
+  const environment = readEnvironment(host.env);
+  const { name, 'key-file': file } = commandLine.options;
+  const service = findService(loadConfig(commandLine, environment).config, name, 'to send subscribers to');
+  const credential = await readCredential(file, environment.values[KEY_VARIABLE], host, QUESTION);
+  if (credential === undefined) {
+    throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE}, or use --key-file.`]);
+  }
+  return { ...service, credential };
 }
 
 type ImportOptions = ReturnType<typeof readOptions>;
@@ -222,19 +229,12 @@ export async function checkRows(
 }
 
 /** Sends the rows that are not applied. Returns the exit code. */
-async function send(
-  { url, settings }: ReturnType<typeof findService>,
-  credential: string,
-  results: Results,
-  options: ImportOptions,
-  host: Process,
-): Promise<number> {
+async function send(target: Target, results: Results, options: ImportOptions, host: Process): Promise<number> {
   const { path, results: resultsPath, stopping } = options;
   const note = (text: string) => printNote(host, text);
   const logger = createJsonLogger('warn', { write: (line) => note(formatLogLine(line, host.stderr).trimEnd()) });
-  const target = { url, settings, credential, logger, note };
-  await using service = new ImportService({ ...options, ...target, stopping: stopping.signal });
-  results.begin(serviceAddressOf(url), await readEnvironmentId(service));
+  await using service = new ImportService({ ...options, ...target, logger, note, stopping: stopping.signal });
+  results.begin(serviceAddressOf(target.url), await readEnvironmentId(service));
   const before = results.counts();
   const applied = before.created + before.updated;
   const total = applied + before.failed + before.unknown + before.pending + before.uncleared;
@@ -248,7 +248,7 @@ async function send(
   const startedAt = performance.now();
   let failure: ImportError | undefined;
   try {
-    const concurrency = settings.maxConcurrentCallsPerKey;
+    const concurrency = target.settings.maxConcurrentCallsPerKey;
     await sendRows({ results, service, progress: counts, concurrency, stopping, maxWaitMs: options.maxWaitMs });
   } catch (error) {
     const explained = explainFileError(error, resultsPath);
