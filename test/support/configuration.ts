@@ -5,6 +5,7 @@ import { COMMANDS } from '../../packages/cli/src/commands/index.ts';
 import { readEnvironment } from '../../packages/cli/src/config/environment.ts';
 import { type Config, type Files, loadConfig } from '../../packages/cli/src/config/load-config.ts';
 import { ConfigError } from '../../packages/cli/src/config/problem.ts';
+import { FileError } from '../../src/lib/files/text-file.ts';
 
 /** Sources of a configuration. */
 export interface Sources {
@@ -20,7 +21,13 @@ export interface Sources {
 
 /** Loads a configuration. */
 export function loadFrom({ env = {}, argv = [], files = {}, findProblems = () => [] }: Sources): Config {
-  const read = (path: string) => (Object.hasOwn(files, path) ? files[path] : undefined);
+  const read = (path: string): string => {
+    const text = Object.hasOwn(files, path) ? files[path] : undefined;
+    if (text === undefined) {
+      throw new FileError("doesn't exist", { isMissing: true });
+    }
+    return text;
+  };
   return loadConfig(readCommandLine(argv, COMMANDS), readEnvironment(env, read), { read, findProblems }).config;
 }
 

@@ -14,10 +14,10 @@ import {
 } from 'yaml';
 import { orUndefined } from '../../../../src/lib/caught.ts';
 import { FileError } from '../../../../src/lib/files/text-file.ts';
-import { isRecord } from '../../../../src/lib/is-record.ts';
+import { isRecord, recordOf } from '../../../../src/lib/is-record.ts';
 import { unknownName } from '../../../../src/settings/define.ts';
 import type { Environment, ReadFile } from './environment.ts';
-import { membersOf, type Part, partOf, replaceIn, withKind } from './parts.ts';
+import { type Part, partOf, replaceIn, withKind } from './parts.ts';
 import type { Place, Problem, SettingPath } from './problem.ts';
 import { SETTINGS_TABLE } from './settings.ts';
 
@@ -64,22 +64,19 @@ export function findSource(
   }
   const name = path ?? CONFIG_FILE;
   try {
-    const content = readFile(name);
-    if (content === undefined && path !== undefined) {
-      throw new FileError("doesn't exist");
-    }
-    const other = content === undefined ? OTHER_FILES.find((each) => orUndefined(() => readFile(each))) : undefined;
-    if (other !== undefined) {
-      problems.push({ sentence: `The file ${other} is not read. Rename it to ${name}, or pass --config ${other}.` });
-    }
-    return content === undefined ? undefined : { name, text: content, path: name };
+    return { name, text: readFile(name), path: name };
   } catch (error) {
     if (!(error instanceof FileError)) {
       throw error;
     }
-    const origin = option === undefined ? nameOf('NOTIGRAPH_CONFIG') : '--config';
-    const subject = path === undefined ? 'The' : `${origin}: the`;
-    problems.push({ sentence: `${subject} configuration file ${name} ${error.message}.` });
+    const other = OTHER_FILES.find((each) => orUndefined(() => readFile(each)));
+    if (path !== undefined || !error.isMissing) {
+      const origin = option === undefined ? nameOf('NOTIGRAPH_CONFIG') : '--config';
+      const subject = path === undefined ? 'The' : `${origin}: the`;
+      problems.push({ sentence: `${subject} configuration file ${name} ${error.message}.` });
+    } else if (other !== undefined) {
+      problems.push({ sentence: `The file ${other} is not read. Rename it to ${name}, or pass --config ${other}.` });
+    }
     return undefined;
   }
 }
@@ -229,8 +226,7 @@ function resolveReferences(
     return value ?? '';
   }
 
-  const settings = membersOf(partOf(SETTINGS_TABLE, values));
-  return Object.fromEntries(settings.map((setting) => [setting.path[0], replaceIn(setting, resolveValue)]));
+  return recordOf(replaceIn(partOf(SETTINGS_TABLE, values), resolveValue));
 }
 
 /** Returns a valid value in place of a secret whose variable is missing; undefined if the variable is not for a secret. */

@@ -24,25 +24,16 @@ export interface Environment {
 }
 
 /**
- * Returns a file's text, or undefined if it doesn't exist.
+ * Returns a file's text.
  *
  * @throws {FileError} if it can't be read
  */
-export type ReadFile = (path: string) => string | undefined;
+export type ReadFile = (path: string) => string;
 
 /** Maximum size of a configuration file, in bytes. */
 const MAX_ENV_FILE_BYTES = 1024 * 1024;
 
-export const readConfigText: ReadFile = (path) => {
-  try {
-    return readTextFile(path, MAX_ENV_FILE_BYTES);
-  } catch (error) {
-    if (error instanceof FileError && error.isMissing) {
-      return undefined;
-    }
-    throw error;
-  }
-};
+export const readConfigText: ReadFile = (path) => readTextFile(path, MAX_ENV_FILE_BYTES);
 
 const FILE = '.env';
 
@@ -57,10 +48,10 @@ export function readEnvironment(processEnv: Environment['values'], readFile: Rea
   );
   let fromFile: Environment['values'] = {};
   const error = caught(FileError, () => {
-    fromFile = parseEnv(readFile(FILE) ?? '');
+    fromFile = parseEnv(readFile(FILE));
   });
   // The file is optional, and some projects have a directory of this name.
-  const isProblem = error !== undefined && !error.message.startsWith('is a directory');
+  const isProblem = error !== undefined && !error.isMissing && !error.message.startsWith('is a directory');
   return {
     values: { ...fromFile, ...variables },
     nameOf(name, index) {

@@ -1,6 +1,7 @@
 // Examines a service without changing anything in it, and prints what it finds.
 
 import { createSchema, endpointsOf } from '../../../../src/graphql/schema.ts';
+import { FileError } from '../../../../src/lib/files/text-file.ts';
 import { createCredentialFilter } from '../../../../src/upstream/credential-filter.ts';
 import type { DeclaredEndpoint } from '../../../../src/upstream/endpoint.ts';
 import { headerOf } from '../../../../src/upstream/transport/body.ts';
@@ -64,7 +65,10 @@ async function loadUsableConfig(commandLine: CommandLine, environment: Environme
     if (!(error instanceof ConfigError) || upstream === undefined || config !== undefined) {
       throw error;
     }
-    const loaded = await loadWithModules(commandLine, environment, { read: () => undefined }); // Options and variables must be valid.
+    const read = () => {
+      throw new FileError("doesn't exist", { isMissing: true });
+    };
+    const loaded = await loadWithModules(commandLine, environment, { read }); // Options and variables must be valid.
     stderr.write('The configuration in this folder is invalid and ignored. "notigraph check" lists its problems.\n');
     return loaded;
   }
