@@ -15,5 +15,8 @@ export const toPrintable = (text: string): string => text.slice(0, MAX_LENGTH).r
 /** Returns a text that people read in a terminal, without characters that could change what they see. Lines stay. */
 export const withoutControls = (text: string): string => text.replace(/[^\P{C}\n]/gu, '?');
 
+/** Returns a number with its unit: `1 problem`, `2 problems`. */
+export const countOf = (number: number, unit: string): string => `${number} ${unit}${number === 1 ? '' : 's'}`;
+
 /** Quotes a word for POSIX shells. Nothing is special between single quotes, except another one. */
 export const quoteForShell = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;

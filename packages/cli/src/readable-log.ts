@@ -3,7 +3,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { z } from 'zod';
 import { recordOf } from '../../../src/lib/is-record.ts';
-import { withoutControls } from '../../../src/lib/text.ts';
+import { countOf, withoutControls } from '../../../src/lib/text.ts';
 
 /** Levels that are printed in another color and capital letters. */
 const COLORS: Readonly<Record<string, Style>> = { warn: 'yellow', error: 'red', fatal: 'red' };
@@ -53,7 +53,7 @@ export function formatLogLine(json: string, stream: NodeJS.WritableStream, hasPi
   const outcome = join(httpStatus, code, reason && `(${reason})`, results);
   const cost = [
     `${ms} ms`,
-    `${upstreamCalls} ${upstreamCalls === 1 ? 'call' : 'calls'}`,
+    countOf(upstreamCalls, 'call'),
     ...(cached === undefined ? [] : [`${cached} cached`]),
     ...(staleSeconds === undefined ? [] : [`up to ${staleSeconds} s old`]), // Used because the service failed.
   ].join(', ');

@@ -31,6 +31,7 @@ import { createManifestFiles, ManifestError, shortenId } from '../../../src/grap
 import type { GatewayModule } from '../../../src/graphql/module.ts';
 import { createSchema, printSdl } from '../../../src/graphql/schema.ts';
 import { FileError, isFolder } from '../../../src/lib/files/text-file.ts';
+import { countOf } from '../../../src/lib/text.ts';
 import { ConfigError, readNamedFile } from './config/problem.ts';
 
 interface Change {
@@ -299,7 +300,5 @@ export function formatDiff({ breaking, dangerous, other, operations }: SchemaDif
 
 function writeChanges(kind: string, changes: readonly Change[], suffix = ''): string {
   const lines = changes.map(({ description }) => `  ${description}\n`);
-  return lines.length === 0
-    ? ''
-    : `${lines.length} ${kind} change${lines.length === 1 ? '' : 's'}${suffix}:\n${lines.join('')}`;
+  return lines.length === 0 ? '' : `${countOf(lines.length, `${kind} change`)}${suffix}:\n${lines.join('')}`;
 }

@@ -8,7 +8,7 @@ import { createSchema, endpointsOf, ownerOf } from '../../../../src/graphql/sche
 import { elementsOf } from '../../../../src/graphql/scopes.ts';
 import { readTools } from '../../../../src/graphql/tools/tool-files.ts';
 import { caught } from '../../../../src/lib/caught.ts';
-import { withoutControls } from '../../../../src/lib/text.ts';
+import { countOf, withoutControls } from '../../../../src/lib/text.ts';
 import { listAll } from '../../../../src/settings/define.ts';
 import { findEmptied } from '../../../../src/upstream/cache/store.ts';
 import type { CommandLine, Process } from '../command.ts';
@@ -129,9 +129,6 @@ function formatModule({ name, elements, endpoints }: ModuleReport): string {
   const lines = [...elements.map(formatElement), ...endpoints].map((line) => `\n  ${line}`);
   return `Module ${name} adds ${lines.length === 0 ? 'nothing to the schema.' : `${listAll(counts)}:${lines.join('')}`}`;
 }
-
-/** Returns a number with its unit: `1 problem`, `2 problems`. */
-const countOf = (number: number, unit: string): string => `${number} ${unit}${number === 1 ? '' : 's'}`;
 
 /** Returns the problems of the configured tools, each of which prevents a start. */
 function findToolProblems({ config, locate }: LoadedConfig, schema: GraphQLSchema): Problem[] {

@@ -1,6 +1,7 @@
 // Results of the doctor's checks, and their form for people.
 
 import { styleText } from 'node:util';
+import { countOf } from '../../../../src/lib/text.ts';
 
 /** Weight of a finding. A `problem` makes operations fail, a `warning` can, and a `note` is for information. */
 type Level = 'ok' | 'note' | 'warning' | 'problem';
@@ -60,6 +61,6 @@ export function formatFinding(
 /** Returns the last line: `14 ok, 2 notes, 1 warning, no problems.` */
 export function summarizeFindings(findings: readonly TitledFinding[]): string {
   const count = (level: Level) => findings.filter((finding) => finding.level === level).length;
-  const countOf = (level: Level) => `${count(level) || 'no'} ${level}${count(level) === 1 ? '' : 's'}`;
-  return `${count('ok')} ok, ${countOf('note')}, ${countOf('warning')}, ${countOf('problem')}.`;
+  const describe = (level: Level) => countOf(count(level), level).replace(/^0 /, 'no ');
+  return `${count('ok')} ok, ${describe('note')}, ${describe('warning')}, ${describe('problem')}.`;
 }
