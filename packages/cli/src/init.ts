@@ -257,13 +257,8 @@ ${upstream ? '' : `# The sandbox has the keys ${keys}.\n`}${tenants
 /** Returns the variable of each tenant. Their prefix keeps them apart from Notigraph's own variables. */
 function variablesOf(list: string | undefined): [tenant: string, variable: string][] {
   const tenants = itemsOf(list);
-  const names = tenants.map(
-    (tenant) =>
-      `TENANT_${tenant
-        .toUpperCase()
-        .match(/[A-Z0-9]+/g)
-        ?.join('_')}_KEY`,
-  );
+  const words = tenants.map((tenant) => tenant.toUpperCase().match(/[A-Z0-9]+/g) ?? []);
+  const names = words.map((each) => `TENANT_${each.join('_')}_KEY`);
   return tenants.map((tenant, i) => {
     const name = names[i] ?? '';
     return [tenant, names.indexOf(name) === i ? name : `${name}_${i + 1}`]; // a-b and a.b have the same name.

@@ -142,9 +142,7 @@ function keepRestartSettings(startup: Config, next: Config) {
 
 /** Returns a configuration in which settings have the values of another one. */
 function withValuesOf(other: Config, config: Config, names: readonly SettingName[]): Config {
-  const result = { ...config };
-  Object.assign(result, Object.fromEntries(names.map((name) => [name, other[name]])));
-  return result;
+  return Object.assign({ ...config }, Object.fromEntries(names.map((name) => [name, other[name]])));
 }
 
 /** Counters of reloads. The configuration that a process starts with counts as loaded, but not as a reload. */

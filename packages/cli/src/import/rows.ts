@@ -63,11 +63,9 @@ export async function* readRows(path: string, format: Format): AsyncGenerator<Ro
   const chunks = readText(file);
   for await (const raw of delimiter === undefined ? readJsonLines(chunks) : readCsv(chunks, delimiter)) {
     const row = { ...raw, dialect };
-    if (`${raw.header}${raw.text}`.includes(REPLACEMENT)) {
-      yield { ...row, problems: ['The file is not UTF-8 here. Save it as UTF-8.'] };
-    } else {
-      yield raw.problems === undefined ? { ...row, ...checkRow(raw.value) } : { ...row, problems: raw.problems };
-    }
+    const isText = !`${raw.header}${raw.text}`.includes(REPLACEMENT);
+    const problems = isText ? raw.problems : ['The file is not UTF-8 here. Save it as UTF-8.'];
+    yield problems === undefined ? { ...row, ...checkRow(raw.value) } : { ...row, problems };
   }
 }
 

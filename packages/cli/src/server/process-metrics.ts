@@ -28,24 +28,19 @@ export function processSnapshot(load: ServerLoad, usage: ProcessUsage): MetricSa
     gauge('notigraph_requests_running', 'Requests received in full and not yet answered.', running),
     gauge('notigraph_connections', 'Open client connections.', connections),
     gauge('notigraph_buffered_bytes', 'Bytes of requests and responses in memory.', bufferedBytes),
-    counter(
-      'notigraph_closed_connections_total',
-      'Client connections closed by the gateway.',
-      Object.entries(closed).map(([reason, count]) => [{ reason }, count]),
-    ),
+    counter('notigraph_closed_connections_total', 'Client connections closed by the gateway.', byReason(closed)),
     gauge(
       'notigraph_shedding',
       'Number of processes that currently shed requests, by reason.',
       Object.keys(shed).map((reason) => [{ reason }, Number(reason === shedding)]),
     ),
-    counter(
-      'notigraph_shed_requests_total',
-      'Requests rejected with 503 before they were read.',
-      Object.entries(shed).map(([reason, count]) => [{ reason }, count]),
-    ),
+    counter('notigraph_shed_requests_total', 'Requests rejected with 503 before they were read.', byReason(shed)),
     ...usageSnapshot(usage),
   ];
 }
+
+const byReason = (counts: Readonly<Record<string, number>>) =>
+  Object.entries(counts).map(([reason, count]) => [{ reason }, count] as const);
 
 /**
  * Returns the metrics of a process, which have their usual names. prom-client's `collectDefaultMetrics` is not used, because it permanently
