@@ -22,6 +22,39 @@ export interface WatchedFiles {
 /** Delay of the look that follows the one that found a change, in milliseconds: programs write files in pieces. */
 const NEXT_LOOK_MS = 300;
 
+/** State of files that may still be written: a change of them counts once two looks in a row have found the same. */
+export class FileState {
+  readonly #find: () => string;
+  /** States when the files were read, and at the last look. */
+  #read: string;
+  #last: string;
+
+  /** @param find returns a text that changes with the files */
+  constructor(find: () => string) {
+    this.#find = find;
+    this.#read = find();
+    this.#last = this.#read;
+  }
+
+  /** Notes that the current state is about to be read. */
+  note(): void {
+    this.#read = this.#find();
+  }
+
+  /** Whether the files are as they were when they were read. */
+  isSame(): boolean {
+    return this.#find() === this.#read;
+  }
+
+  /** Looks whether the files have changed since they were read, or are still changing. */
+  look(): 'same' | 'changing' | 'changed' {
+    const found = this.#find();
+    const isSettled = found === this.#last;
+    this.#last = found;
+    return found === this.#read ? 'same' : isSettled ? 'changed' : 'changing';
+  }
+}
+
 /**
  * Reads files, and creates the watch on them.
  *
@@ -36,16 +69,13 @@ export function createWatchedFiles<Content>(
   use: (content: Content) => void,
   name = 'files',
 ): WatchedFiles {
-  function state(): string {
+  const state = new FileState(() => {
     try {
       return findState();
     } catch (error) {
       return String(error);
     }
-  }
-
-  let used = state();
-  let last = used;
+  });
   let invalidSince = 0;
   use(read());
 
@@ -53,16 +83,14 @@ export function createWatchedFiles<Content>(
     name,
     invalidSince: () => invalidSince,
     look() {
-      const found = state();
-      const isSettled = found === last;
-      last = found;
-      if (found === used || !isSettled) {
-        return found !== used;
+      const found = state.look();
+      if (found !== 'changed') {
+        return found === 'changing';
       }
-      used = found;
+      state.note();
       invalidSince ||= Date.now() / 1_000;
       const content = read();
-      if (state() !== found) {
+      if (!state.isSame()) {
         return true; // They have changed while they were read.
       }
       use(content);

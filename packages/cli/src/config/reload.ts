@@ -4,7 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { caught } from '../../../../src/lib/caught.ts';
-import { lookRepeatedly } from '../../../../src/lib/files/file-watcher.ts';
+import { FileState, lookRepeatedly } from '../../../../src/lib/files/file-watcher.ts';
 import { fingerprintOf } from '../../../../src/lib/files/text-file.ts';
 import { toSentence } from '../../../../src/settings/parse.ts';
 import { fileSamples } from '../../../../src/telemetry/gateway-metrics.ts';
@@ -142,7 +142,9 @@ function keepRestartSettings(startup: Config, next: Config) {
 
 /** Returns a configuration in which settings have the values of another one. */
 function withValuesOf(other: Config, config: Config, names: readonly SettingName[]): Config {
-  return Object.assign({ ...config }, Object.fromEntries(names.map((name) => [name, other[name]])));
+  const result = { ...config };
+  Object.assign(result, Object.fromEntries(names.map((name) => [name, other[name]])));
+  return result;
 }
 
 /** Counters of reloads. The configuration that a process starts with counts as loaded, but not as a reload. */
@@ -170,9 +172,7 @@ export class ReloadCounts {
 /** Watch on the files that a configuration can be in. It looks at an interval, because notifications of the file system miss the mounts of orchestrators. */
 export class ConfigWatch {
   readonly #paths = new Set<string>();
-  /** States of the files when they were read, and at the last look. */
-  #read = '';
-  #last = '';
+  #state = new FileState(() => '');
 
   /** Watches these files too, which may be absent. If one is new, the current state of all counts as read. */
   watch(paths: Iterable<string>): void {
@@ -181,14 +181,13 @@ export class ConfigWatch {
       this.#paths.add(path);
     }
     if (this.#paths.size > size) {
-      this.note();
-      this.#last = this.#read;
+      this.#state = new FileState(() => fingerprintOf([...this.#paths]));
     }
   }
 
   /** Notes that the current state of the files is about to be read. */
   note(): void {
-    this.#read = this.#look();
+    this.#state.note();
   }
 
   /**
@@ -198,18 +197,11 @@ export class ConfigWatch {
    */
   start(everySeconds: () => number, onChange: () => void): Disposable {
     return lookRepeatedly(() => {
-      const state = this.#look();
-      const isSettled = state === this.#last;
-      this.#last = state;
-      const isChanged = state !== this.#read;
-      if (isChanged && isSettled) {
+      const state = this.#state.look();
+      if (state === 'changed') {
         onChange();
       }
-      return isChanged && !isSettled; // It may still be written.
+      return state === 'changing';
     }, everySeconds);
-  }
-
-  #look(): string {
-    return fingerprintOf([...this.#paths]);
   }
 }
