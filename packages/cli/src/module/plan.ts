@@ -291,10 +291,12 @@ export class Planner {
   #nameTypes(): TypePlan[] {
     const values = this.#endpoints.flatMap(({ response, inputs }) => [response, ...inputs.map(({ value }) => value)]);
     const loaders = Map.groupBy(this.#loaders, ({ id }) => id);
-    const used = new Set(values.flatMap((value) => value?.type ?? []));
+    const planOf = (of: Pick<Value, 'type'> | undefined) => (of === undefined || isText(of.type) ? [] : [of.type]);
+    const used = new Set(values.flatMap(planOf));
     for (const type of used) {
-      const { kind, noun, fields } = isText(type) || type.module !== undefined ? NO_TYPE : type;
-      const nouns = isText(type) ? [] : [noun, ...toWords(namesOf(type)[0] ?? '')];
+      const { kind, noun, module } = type;
+      const fields = module === undefined ? type.fields : [];
+      const nouns = [noun, ...toWords(namesOf(type)[0] ?? '')];
       for (const field of fields) {
         const { source, value } = field;
         const words = toWords(source).join(' ');
@@ -303,10 +305,12 @@ export class Planner {
         const linked = isOpen && kind === 'object' ? loaders.get(words) : undefined;
         field.secretScope = isOpen ? undefined : `${this.#nounOf(noun)}-secrets:read`;
         field.link = linked?.find((loader) => isLink(fields, field, loader));
-        used.add(value.type).add(field.link?.type ?? ''); // Visited by this loop too.
+        for (const plan of [value, field.link].flatMap(planOf)) {
+          used.add(plan); // Visited by the loop over the types too.
+        }
       }
     }
-    const types = [...used].filter((type) => typeof type !== 'string');
+    const types = [...used];
     const rankOf = ({ isRecord, titles }: TypePlan) => (isRecord ? 0 : titles.length === 0 ? 2 : 1);
     for (const type of types.toSorted((a, b) => rankOf(a) - rankOf(b))) {
       const [first = 'Record', ...others] = namesOf(type);
@@ -322,8 +326,6 @@ export class Planner {
     return method === 'GET' ? undefined : toOption([...new Set(kinds)]);
   }
 }
-
-const NO_TYPE: Pick<TypePlan, 'kind' | 'noun' | 'fields'> = { kind: 'object', noun: '', fields: [] };
 
 /** Whether a field has the id of a loader's records. An id such as `_subscriberId` is not that of a loader with another key. */
 function isLink(fields: readonly MemberPlan[], field: MemberPlan, { type, key, noun }: LoaderPlan): boolean {
