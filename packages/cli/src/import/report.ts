@@ -120,26 +120,20 @@ export function describeEnding(
   const rows = formatRows(applied + left, invalid > 0 ? 'valid ' : '');
   const repair = failed > 0 ? ` Rows that you correct in ${path} are sent again, and no others that are applied.` : '';
   const hasResults = applied + failed + unknown + uncleared > 0;
-  return [
+  const lines = [
     `Applied ${formatRows(created + updated)} in ${formatDuration(seconds)}: ${formatCount(created)} created, ${formatCount(updated)} updated.`,
-    ...(failed > 0 ? [`${formatRows(failed)} failed and changed nothing.`] : []),
-    ...(unknown > 0 ? [`${formatRows(unknown)} failed and may have been applied.`] : []),
-    ...(uncleared > 0
-      ? [
-          `${formatRows(uncleared)} ${uncleared === 1 ? 'has' : 'have'} values that the service should have cleared. ${CAUSE}`,
-        ]
-      : []),
+    failed > 0 && `${formatRows(failed)} failed and changed nothing.`,
+    unknown > 0 && `${formatRows(unknown)} failed and may have been applied.`,
+    uncleared > 0 &&
+      `${formatRows(uncleared)} ${uncleared === 1 ? 'has' : 'have'} values that the service should have cleared. ${CAUSE}`,
     left === 0
       ? `${applied === 1 ? '' : 'All '}${rows} of the file ${be(applied)} applied. Results: ${results}`
       : `${formatCount(applied)} of ${rows} ${be(applied)} applied.${hasResults ? ` Results, with reasons: ${results}` : ''}`,
-    ...(left === 0 ? [] : [`Run the same command again to send the others.${repair}`]),
-    ...(invalid > 0
-      ? [
-          `${formatRows(invalid, 'rejected ')}: correct ${invalid === 1 ? 'it' : 'them'} in ${path}, and run the same command again.`,
-        ]
-      : []),
-    '',
-  ].join('\n');
+    left > 0 && `Run the same command again to send the others.${repair}`,
+    invalid > 0 &&
+      `${formatRows(invalid, 'rejected ')}: correct ${invalid === 1 ? 'it' : 'them'} in ${path}, and run the same command again.`,
+  ];
+  return lines.flatMap((line) => (line === false ? [] : `${line}\n`)).join('');
 }
 
 const CAUSE = 'Versions before 31 October 2025 clear only the email, and none clears channels.';
