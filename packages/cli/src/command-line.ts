@@ -106,13 +106,12 @@ const helpOf = (command: Command | undefined): string =>
   command === undefined ? 'notigraph --help' : `notigraph ${command.name} --help`;
 
 /**
- * Returns the value of `--format`.
+ * Returns the value of `--format`, by default the first one of those that the command accepts.
  *
- * @param formats words such as `text|json`; the first one is the default
  * @throws {ConfigError} with all problems of the command line if it is none of them
  */
-export function readFormat({ options, problems }: CommandLine, formats: string): string {
-  const words = formats.split('|');
+export function readFormat({ command, options, problems }: CommandLine): string {
+  const words = command.options.find(({ name }) => name === 'format')?.value?.split('|') ?? [];
   const { format = words[0] ?? '' } = options;
   if (!words.includes(format)) {
     throw new ConfigError([...problems, `--format must be ${listAny(words)}.`]);

@@ -4,8 +4,6 @@ import type { Command } from '../command.ts';
 import { readFormat } from '../command-line.ts';
 import { serve } from './serve.ts';
 
-const FORMATS = 'text|json|github';
-
 export const check: Command = {
   name: 'check',
   summary: 'Checks the configuration without starting anything.',
@@ -14,7 +12,7 @@ export const check: Command = {
     { name: 'without-secrets', description: 'Accept missing secrets, and a missing folder of the audit log.' },
     {
       name: 'format',
-      value: FORMATS,
+      value: 'text|json|github',
       description: 'Form of the output; github prints annotations for GitHub Actions. Default: text.',
     },
     ...serve.options,
@@ -27,7 +25,7 @@ NODE_ENV=production. In CI, where the secrets aren't, use --without-secrets.
 Exit code: 0 if the configuration is valid, 1 if there are warnings and --strict
 is given, 2 if the configuration is invalid.`,
   async run(commandLine, host) {
-    const format = readFormat(commandLine, FORMATS);
+    const format = readFormat(commandLine);
     const { createReport, formatReport } = await import('../check/report.ts');
     const report = await createReport(commandLine, host);
     host.stdout.write(formatReport(report, format));

@@ -1,15 +1,13 @@
 // Serves tools to a desktop client over standard input and output.
 
 import type { Command } from '../command.ts';
-import { serve } from './serve.ts';
+import { optionsOfServe } from './serve.ts';
 
 export const mcp: Command = {
   name: 'mcp',
   summary: 'Serves tools to an AI agent over stdio.',
   options: [
-    ...serve.options.filter(({ name }) =>
-      ['upstream', 'sandbox', 'config', 'modules', 'log-level', 'log-format'].includes(name),
-    ),
+    ...optionsOfServe('upstream', 'sandbox', 'config', 'modules', 'log-level', 'log-format'),
     {
       name: 'name',
       value: 'NAME',

@@ -1,7 +1,7 @@
 // Writes a module from an OpenAPI document.
 
 import type { Command } from '../command.ts';
-import { MODULE_OPTIONS } from './schema.ts';
+import { optionsOfServe } from './serve.ts';
 
 export const moduleNew: Command = {
   name: 'module new',
@@ -15,7 +15,7 @@ export const moduleNew: Command = {
       description: "Paths to write, such as '/v1/topics*'. * stands for any text. Default: all.",
     },
     { name: 'output', value: 'FILE', description: 'File to write, which must not exist. Default: NAME.ts.' },
-    ...MODULE_OPTIONS,
+    ...optionsOfServe('modules', 'config'),
   ],
   details: `The file has endpoints, types, loaders of records by their ids, queries for GET
 and mutations for the rest. It is a start: TODO comments mark what the document

@@ -5,12 +5,7 @@ import { withoutControls } from '../../../../src/lib/text.ts';
 import type { Command, CommandLine, Process } from '../command.ts';
 import { readFormat } from '../command-line.ts';
 import { rejectProblems } from '../config/problem.ts';
-import { serve } from './serve.ts';
-
-const FORMATS = 'text|json';
-
-/** Options of `serve` that select the modules. */
-export const MODULE_OPTIONS = serve.options.filter(({ name }) => name === 'modules' || name === 'config');
+import { optionsOfServe } from './serve.ts';
 
 async function modulesOf(commandLine: CommandLine, { env }: Process): Promise<readonly GatewayModule[]> {
   const { loadForModules } = await import('../config/load-config.ts');
@@ -24,7 +19,7 @@ export const schemaPrint: Command = {
   summary: "Prints the gateway's schema.",
   options: [
     { name: 'federation', description: 'Print the schema of the subgraph, for the composition of a federated graph.' },
-    ...MODULE_OPTIONS,
+    ...optionsOfServe('modules', 'config'),
   ],
   async run(commandLine, host) {
     rejectProblems(commandLine.problems);
@@ -46,8 +41,8 @@ export const schemaDiff: Command = {
       description:
         'Operations of your app: a manifest of trusted documents, a .graphql file or code with gql`…` or graphql(`…`), or a folder of them. Folders with documents are searched with their subfolders.',
     },
-    ...MODULE_OPTIONS,
-    { name: 'format', value: FORMATS, description: 'Form of the output. Default: text.' },
+    ...optionsOfServe('modules', 'config'),
+    { name: 'format', value: 'text|json', description: 'Form of the output. Default: text.' },
   ],
   details: `OLD and NEW are files in the schema language; - reads one from standard input.
 Schemas of subgraphs, with the directives of federation, are not accepted.
@@ -62,7 +57,7 @@ selected field is incompatible, or if a type of its variables is.
 Exit code: 0 if nothing breaks, 1 if there are breaking changes, 2 if the input
 is invalid. With --documents, it is 1 only if an operation breaks.`,
   async run(commandLine, host) {
-    const format = readFormat(commandLine, FORMATS);
+    const format = readFormat(commandLine);
     const { args, options, problems } = commandLine;
     rejectProblems(problems);
     const [before = '', after] = args;

@@ -41,13 +41,17 @@ Notigraph runs the sandbox; with NODE_ENV=production, it exits with an error.`;
   },
 };
 
+/** Returns options of `serve` that another command has too. */
+export const optionsOfServe = (...names: readonly string[]): CommandOption[] =>
+  serve.options.filter(({ name }) => names.includes(name));
+
 /**
  * Returns the options of commands that call a service: its address or name, and the key.
  *
  * @param variable variable with the key
  */
 export const serviceOptions = (variable: string): CommandOption[] => [
-  ...serve.options.filter(({ name }) => name === 'upstream' || name === 'config'),
+  ...optionsOfServe('upstream', 'config'),
   { name: 'name', value: 'NAME', description: 'Name of the service, if upstreams lists several.' },
   {
     name: 'key-file',
