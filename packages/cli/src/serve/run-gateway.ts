@@ -56,9 +56,8 @@ export async function runGateway(
     return { config: { ...source, moduleFiles }, locate, values };
   }
 
-  let loaded = await load();
-  let inUse = loaded;
-  const { config } = loaded;
+  let inUse = await load();
+  const { config } = inUse;
   const logger = createLogger(config, host, host.stdout);
   const counts = new ReloadCounts();
   await using sandbox = await openSandbox(config);
@@ -68,14 +67,11 @@ export async function runGateway(
   const use = async (service: ServedGateway) => {
     using _ = followConfig({
       startup: config,
-      async load() {
-        loaded = await load(loaded.config);
-        return loaded.config;
-      },
+      load: () => load(inUse.config),
       watch,
       async apply(next) {
-        await service.apply(withSandbox(next, sandbox));
-        inUse = { ...loaded, config: next };
+        await service.apply(withSandbox(next.config, sandbox));
+        inUse = next;
       },
       counts,
       logger,
