@@ -21,7 +21,7 @@ import { findMemoryProblem } from '../server/process-limits.ts';
 import { findDocumentWarnings, findSecretFileWarnings, findTenantWarnings, findWarnings } from './warnings.ts';
 
 export interface Report {
-  isValid: boolean;
+  /** Problems that prevent a start. */
   problems: readonly Problem[];
   /** Settings that are valid, but probably not intended. Empty if there are problems. */
   warnings: readonly Problem[];
@@ -68,7 +68,6 @@ export async function createReport(
     const isDefault = config.sandbox !== undefined && values.modules === undefined;
     const hint = isDefault ? ' It starts the sandbox with the shipped modules.' : '';
     return {
-      isValid: true,
       problems,
       warnings,
       summary: `${config.source ?? 'The configuration'} is ${verdict}.${hint}`,
@@ -80,7 +79,7 @@ export async function createReport(
     }
     const { problems } = error;
     const summary = `The configuration is invalid: ${countOf(problems.length, 'problem')}.`;
-    return { isValid: false, problems, warnings: [], summary };
+    return { problems, warnings: [], summary };
   }
 }
 
@@ -155,10 +154,10 @@ async function findSandboxProblems({ config: { sandbox }, locate }: LoadedConfig
 }
 
 /** Formats a report: `text`, `json`, or `github` for the annotations of GitHub Actions. */
-export function formatReport({ isValid, problems, warnings, summary, modules }: Report, format: string): string {
+export function formatReport({ problems, warnings, summary, modules }: Report, format: string): string {
   switch (format) {
     case 'json':
-      return `${JSON.stringify({ valid: isValid, summary, problems: problems.map(toJson), warnings: warnings.map(toJson), modules }, null, 2)}\n`;
+      return `${JSON.stringify({ valid: problems.length === 0, summary, problems: problems.map(toJson), warnings: warnings.map(toJson), modules }, null, 2)}\n`;
     case 'github':
       return toLines([
         summary,

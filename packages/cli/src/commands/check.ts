@@ -29,7 +29,7 @@ is given, 2 if the configuration is invalid.`,
     const { createReport, formatReport } = await import('../check/report.ts');
     const report = await createReport(commandLine, host);
     host.stdout.write(formatReport(report, format));
-    if (!report.isValid) {
+    if (report.problems.length > 0) {
       host.exitCode = 2;
     } else if (commandLine.options.strict !== undefined && report.warnings.length > 0) {
       host.exitCode = 1;
