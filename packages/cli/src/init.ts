@@ -28,8 +28,8 @@ const REQUIRED: readonly Name[] = ['tenant', 'issuer', 'audience'];
 
 type Name = 'upstream' | 'modules' | (typeof BROWSER_OPTIONS)[number];
 
-/** Answers by the name of their option: as typed, lists comma-separated. Without those about browsers, only servers use the gateway. `scopes` follow from `modules`. */
-type Answers = Partial<Record<Name | 'scopes', string>>;
+/** Answers by the name of their option: as typed, lists comma-separated. Without those about browsers, only servers use the gateway. */
+type Answers = Partial<Record<Name, string>>;
 
 /** Settings that answers become. The names of tenants are checked on their own. */
 const PATHS: Readonly<Record<Exclude<Name, 'tenant'>, string>> = {
@@ -66,8 +66,8 @@ export async function runInit(commandLine: CommandLine, host: Process): Promise<
     await askAll(answers, commandLine, host);
   }
   const example = writeEnvExample(answers);
-  answers.scopes = await findReadScopes(answers);
-  const files = { [CONFIG_FILE]: writeConfig(answers), ...(example !== undefined && { [ENV_EXAMPLE]: example }) };
+  const config = writeConfig(answers, await findReadScopes(answers));
+  const files = { [CONFIG_FILE]: config, ...(example !== undefined && { [ENV_EXAMPLE]: example }) };
   for (const [name, text] of Object.entries(files)) {
     writeNamedFile(join(folder, name), text, name, isForced ? 'w' : 'wx');
   }
@@ -203,7 +203,8 @@ const toYaml = (value: string | readonly string[] = ''): string =>
     lineWidth: 0,
   }).trimEnd();
 
-function writeConfig(answers: Answers): string {
+/** @param scopes scopes of browsers, comma-separated */
+function writeConfig(answers: Answers, scopes = ''): string {
   const upstream = answers.upstream
     ? `# Base address of the service, without /v1.\nupstream: ${toYaml(answers.upstream)}`
     : '# Base address of your service, without /v1. Until you set it, Notigraph serves its sandbox.\n# upstream: https://notifications.example.com';
@@ -218,10 +219,11 @@ modules: ${toYaml(modulesOf(answers))}
 clients:
   # Servers send the service's API key: "Authorization: ApiKey <key>". off rejects them.
   server: on
-${hasBrowsers(answers) ? writeBrowser(answers) : '  # To serve browsers, add the section browser: see docs/frontend.md.\n'}`;
+${hasBrowsers(answers) ? writeBrowser(answers, scopes) : '  # To serve browsers, add the section browser: see docs/frontend.md.\n'}`;
 }
 
-function writeBrowser({ issuer, audience, jwks, tenant, 'tenant-claim': claim, origin, scopes = '' }: Answers): string {
+function writeBrowser(answers: Answers, scopes: string): string {
+  const { issuer, audience, jwks, tenant, 'tenant-claim': claim, origin } = answers;
   const tenants = variablesOf(tenant);
   return `  # Browsers send a token of the identity provider: "Authorization: Bearer <token>". See docs/frontend.md.
   browser:
