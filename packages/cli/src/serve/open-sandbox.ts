@@ -18,8 +18,7 @@ export async function openSandbox({ sandbox: file }: Config): Promise<Sandbox | 
  * public, unless only browsers' tokens are accepted.
  */
 export function withSandbox(config: Config, sandbox: Pick<Sandbox, 'url'> | undefined): Config {
-  const authorization = sandboxAuthorization(config);
-  if (sandbox === undefined || authorization === undefined) {
+  if (sandbox === undefined) {
     return config;
   }
   return {
@@ -27,11 +26,13 @@ export function withSandbox(config: Config, sandbox: Pick<Sandbox, 'url'> | unde
     upstream: sandbox.url,
     proxy: 'off',
     ...(config.graphiql === true && {
-      graphiql: { sandbox: true, ...(config.clients.server !== false && { authorization }) },
+      graphiql: { sandbox: true, ...(config.clients.server !== false && { authorization: AUTHORIZATION }) },
     }),
   };
 }
 
+const AUTHORIZATION = `ApiKey ${SANDBOX_KEYS.development}`;
+
 /** Returns the sandbox's key, which everybody may use. The keys of a service are the callers'. */
 export const sandboxAuthorization = ({ sandbox }: Config): string | undefined =>
-  sandbox === undefined ? undefined : `ApiKey ${SANDBOX_KEYS.development}`;
+  sandbox === undefined ? undefined : AUTHORIZATION;
