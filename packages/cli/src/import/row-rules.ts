@@ -11,9 +11,6 @@ import { findProfileProblem } from '../../../../src/upstream/input-rules.ts';
 import { findIdProblem } from '../../../../src/upstream/transport/path.ts';
 
 const TEXT = 'must be text';
-const EMAIL = 'must be an email address';
-const LOCALE = 'must be a locale such as en or en_US';
-const DATA = 'must be a JSON object';
 const CHANNELS = 'must be a JSON list of objects';
 
 /** Ends the checks of a value of which a function returns a problem. */
@@ -42,13 +39,13 @@ const freeForm = (problem: string) => z.custom<Record<string, unknown>>(isRecord
 const FIELDS = {
   subscriberId: z.union([z.string(), z.int().transform(String)], TEXT).superRefine(reject(findIdProblem)),
   // The address may have letters of any language. Stricter patterns reject addresses that exist.
-  email: text('email').regex(/^[^\s@]{1,64}@(?:[^\s@.]+\.)+[^\s@.]+$/, EMAIL),
+  email: text('email').regex(/^[^\s@]{1,64}@(?:[^\s@.]+\.)+[^\s@.]+$/, 'must be an email address'),
   firstName: text('firstName'),
   lastName: text('lastName'),
   phone: text('phone'),
   avatar: text('avatar'),
-  locale: text('locale').refine(isLocale, LOCALE),
-  data: freeForm(DATA).superRefine(reject(findJsonProblem)),
+  locale: text('locale').refine(isLocale, 'must be a locale such as en or en_US'),
+  data: freeForm('must be a JSON object').superRefine(reject(findJsonProblem)),
   channels: z.array(freeForm(CHANNELS), CHANNELS).superRefine(reject(findJsonProblem)),
 };
 
