@@ -118,7 +118,7 @@ export class Planner {
     const names = new Names(['idempotencyKey', ...INHERITED]);
     const [expect, response, todo] = this.#planResponse(planned, use);
     const options = { expect: expect === 'record' ? undefined : expect, empties: this.#emptiesOf(planned) };
-    const plan: EndpointPlan = { ...planned, field: '', noun, inputs: [], options, response, todos: [todo] };
+    const plan: EndpointPlan = { ...planned, field: '', noun, inputs: [], options, response, todo };
     const parameters = this.#document.parametersOf(planned);
     this.#planPath(plan, parameters, names);
     for (const parameter of parameters) {

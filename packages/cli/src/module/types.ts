@@ -30,7 +30,8 @@ export interface TypePlan {
   values: { name: string; value: string }[];
   /** Built-in module that exports it as `name`. */
   module?: string;
-  todos: string[];
+  /** Decision to take: a sentence. */
+  todo?: string;
 }
 
 export interface MemberPlan {
@@ -78,7 +79,8 @@ export interface EndpointPlan extends DescribedOperation {
   response: Value | undefined;
   /** Loader that the field reads with, one record or all. */
   loader?: LoaderPlan;
-  todos: (string | undefined)[];
+  /** Decision to take: a sentence. */
+  todo: string | undefined;
 }
 
 export interface Use {
@@ -152,8 +154,9 @@ export class Types {
       plan.fields = this.fieldsOf(schema, use, first);
     };
     if (!isKnown && kind === 'object') {
-      const todo = 'The document does not state which fields are always sent: remove nullable from these.';
-      plan.todos.push(...(arrayOf(schema.required).length === 0 ? [todo] : []));
+      if (arrayOf(schema.required).length === 0) {
+        plan.todo = 'The document does not state which fields are always sent: remove nullable from these.';
+      }
       this.#pending.push(fill);
     } else if (!isKnown) {
       this.#above.add(plan);
@@ -184,7 +187,7 @@ export class Types {
     const titles = reference === undefined ? [] : [this.#document.shortNameOf(reference), reference];
     const noun = titles[0] ?? at.noun;
     const description = describe(schema, at.items ? 'A page of a list.' : 'A value of the service.');
-    const own = { kind, name: '', titles, words: at.words, noun, description, fields: [], values: [], todos: [] };
+    const own = { kind, name: '', titles, words: at.words, noun, description, fields: [], values: [] };
     const plan: TypePlan = known ?? own;
     plan.titles = plan.titles.length === 0 ? titles : plan.titles;
     this.#known.set(identity, plan).set(byForm, alike ?? plan);

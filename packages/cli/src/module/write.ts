@@ -114,7 +114,7 @@ function writeLoader({ name, type, get, key = '', many }: LoaderPlan): string[] 
   return get === undefined ? [] : [`const ${name} = loader<${type.name}Body>(${options});`];
 }
 
-function writeType({ name, kind, description, fields, values, todos, noun, isRecord }: TypePlan): string {
+function writeType({ name, kind, description, fields, values, todo, noun, isRecord }: TypePlan): string {
   const members = fields.flatMap((field) =>
     kind === 'input' ? writeInput(field, 't.field') : [writeExposed(field), ...writeLink(field)],
   );
@@ -126,7 +126,7 @@ function writeType({ name, kind, description, fields, values, todos, noun, isRec
       : { fields: `(t) => (${braces(members)})` }),
   });
   const declare = kind === 'object' ? `${name}.implement(` : `const ${name} = builder.${kind}Type(${quote(name)}, `;
-  return commented(todos, `${declare}${options});`);
+  return commented([todo], `${declare}${options});`);
 }
 
 function writeInput({ name, value, isRequired, description }: MemberPlan, method: 't.field' | 't.arg'): string {
@@ -165,7 +165,7 @@ function writeLink({ source, value, link }: MemberPlan): string[] {
 }
 
 function writeQuery(endpoint: EndpointPlan): string {
-  const { method, route, field, noun, inputs, response = json(''), loader, operation, todos } = endpoint;
+  const { method, route, field, noun, inputs, response = json(''), loader, operation, todo } = endpoint;
   const [param] = inputs;
   const scope = requireScope(`${noun}:read`);
   const calls = loader === undefined ? quote('1') : loader.many ? quote('1 for the whole operation') : PER_ID;
@@ -180,11 +180,11 @@ function writeQuery(endpoint: EndpointPlan): string {
     args: param && braces(inputs.map((input) => writeInput(input, 't.arg'))),
     resolve: `(_root, ${param ? 'args' : '_args'}, ctx) => ctx.${read}`,
   });
-  return commented([...todos, response.todo], `${field}: t.field(${options})`);
+  return commented([todo, response.todo], `${field}: t.field(${options})`);
 }
 
 function writeMutation(endpoint: EndpointPlan): string {
-  const { route, field, noun, inputs, response, operation, todos } = endpoint;
+  const { route, field, noun, inputs, response, operation, todo } = endpoint;
   const input = inputs.length > 0 ? 'input' : '_input';
   const key = inputs.findLast(({ place }) => place === 'path');
   const done = doneOf(endpoint, key);
@@ -215,7 +215,7 @@ function writeMutation(endpoint: EndpointPlan): string {
       fields: `(t) => (${braces([writeExposed(done)])})`,
     }),
   });
-  return commented(todos, `mutation(${quote(field)}, ${options});`);
+  return commented([todo], `mutation(${quote(field)}, ${options});`);
 }
 
 /** Writes the arguments of a call from those of a field. */
