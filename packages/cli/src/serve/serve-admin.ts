@@ -27,7 +27,7 @@ export async function serveAdmin(
   const listener = createProbeListener(() => probes, describeConfig);
   const server = await startServer({
     ...LIMITS,
-    ...{ host, port, portOption: '--admin-port', listener, probes: false },
+    ...{ host, port, portOption: '--admin-port', listener, probes: () => undefined },
     ...(isLoopbackHost(host) && { isKnownHost: createKnownHosts(config) }),
   });
   return {

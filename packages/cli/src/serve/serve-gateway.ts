@@ -114,7 +114,7 @@ export async function serveGateway(
         { requests, drainTimeoutMs: config.drainTimeoutMs },
         'requests were cut off at shutdown, because they were not finished within drainTimeoutMs',
       ),
-    ...(config.adminPort !== undefined ? { probes: false } : role && { probes: probesOf(role) }),
+    probes: (own) => (config.adminPort !== undefined ? undefined : role === undefined ? own : probesOf(role, own)),
   });
   admin?.answerWith(server.probes);
   role?.watch(() => ({
@@ -142,20 +142,18 @@ export async function serveGateway(
   await use(service, server);
 }
 
-/** Returns the function that replaces a worker's own health checks and metrics by those of the group. */
-const probesOf =
-  (role: WorkerRole) =>
-  (probes: Probes): Probes => ({
-    async alive() {
-      await role.primary.call('health', undefined); // Fails if the primary doesn't answer.
-      return {};
-    },
-    async ready() {
-      const { problem } = await probes.ready();
-      return problem === 'stopping' ? { problem } : role.primary.call('health', undefined);
-    },
-    metrics: probes.metrics && (() => role.primary.call('metrics', undefined)),
-  });
+/** Returns the health checks and metrics of the group in place of a worker's own. */
+const probesOf = ({ primary }: WorkerRole, own: Probes): Probes => ({
+  async alive() {
+    await primary.call('health', undefined); // Fails if the primary doesn't answer.
+    return {};
+  },
+  async ready() {
+    const { problem } = await own.ready();
+    return problem === 'stopping' ? { problem } : primary.call('health', undefined);
+  },
+  metrics: () => primary.call('metrics', undefined),
+});
 
 /** Keeps the gateway that handles new requests, and those that it replaced, until their requests have ended. Disposes all of them. */
 function createGenerations(first: Gateway) {

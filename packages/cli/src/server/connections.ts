@@ -35,15 +35,14 @@ export class Connections {
   ) {
     server.on('connection', (socket) => this.#add(socket, maxConnections));
     server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => this.#reject(code, socket));
-    let timer: NodeJS.Timeout | undefined;
     server.once('listening', () => {
       const sweep = () => {
         this.#sweep();
         onSweep();
       };
-      timer = setInterval(sweep, responseTimeoutMs / SWEEPS).unref();
+      const timer = setInterval(sweep, responseTimeoutMs / SWEEPS).unref();
+      server.once('close', () => clearInterval(timer));
     });
-    server.once('close', () => clearInterval(timer));
   }
 
   /**

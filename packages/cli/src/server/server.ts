@@ -27,11 +27,8 @@ export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
   refusalHeaders?: ((request: IncomingMessage) => Refusal['headers']) | undefined;
   /** Returns what doesn't work although requests are served, for `/readyz`: lines by name. @default () => ({}) */
   degradations?: (() => Health['details']) | undefined;
-  /**
-   * Returns the health checks and metrics that the server answers, given its own; `false` leaves their paths to the listener.
-   * @default its own
-   */
-  probes?: ((probes: Probes) => Probes) | false;
+  /** Returns the health checks and metrics that the server answers, given its own; undefined leaves their paths to the listener. @default its own */
+  probes?: (own: Probes) => Probes | undefined;
   /** Waits until the next accepted connection, if there is one, has reached this process. @default two turns of the event loop */
   connectionsArrived?: () => Promise<void>;
   /** Called with the number of requests that are aborted because of the drain timeout. @default not called */
@@ -94,7 +91,7 @@ export async function startServer({
   isNeverShed = () => false,
   refusalHeaders = () => ({}),
   degradations,
-  probes: replaceProbes = (probes) => probes,
+  probes: selectProbes = (own) => own,
   connectionsArrived = turnEventLoop,
   onCutOff = () => {},
   isKnownHost = () => true,
@@ -134,7 +131,7 @@ export async function startServer({
     ready: () => ({ problem: problem(), details: degradations?.() ?? {} }),
     metrics: metrics && (() => metrics(load())),
   };
-  const answered = replaceProbes === false ? undefined : replaceProbes(probes);
+  const answered = selectProbes(probes);
 
   const reject = (request: IncomingMessage, response: ServerResponse, refusal: Refusal, closes = true) =>
     sendRefusal(response, refusal, { closes, headers: refusalHeaders(request) });
