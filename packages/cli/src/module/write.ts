@@ -21,7 +21,7 @@ export function writeModule({ name, endpoints, types, loaders }: ModulePlan): st
     ...foreign.map(({ name, module }) => `const { ${name} } = use(${module});`),
     ...taken.map(({ name, type }) => `const { ${name} } = use(${type.module});`),
     ...endpoints.map(writeEndpoint),
-    ...loaders.flatMap(writeLoader),
+    ...loaders.flatMap((loader) => (loader.get ? writeLoader(loader, loader.get) : [])),
     ...objects.map((type) => `const ${type.name} = builder.objectRef<${type.name}Body>(${quote(type.name)});`),
     ...own.map(writeType),
     ...(queries.length === 0 ? [] : [`builder.queryFields((t) => (${braces(queries.map(writeQuery))}));`]),
@@ -108,15 +108,17 @@ function writeEndpoint({ method, route, field, inputs, hasWholeBody, options, re
   return `const ${field}Endpoint = endpoint(${given})${takes}${body && `.returns<${body}>()`};`;
 }
 
-function writeLoader({ name, type, get, key = '', many }: LoaderPlan): string[] {
+function writeLoader({ name, type, key = '', many }: LoaderPlan, get: EndpointPlan): string {
   const list = many && object({ endpoint: `${many.field}Endpoint`, keyOf: `(record) => record${memberAccess(key)}` });
-  const options = object({ name: quote(name), get: `${get?.field}Endpoint`, many: list });
-  return get === undefined ? [] : [`const ${name} = loader<${type.name}Body>(${options});`];
+  const options = object({ name: quote(name), get: `${get.field}Endpoint`, many: list });
+  return `const ${name} = loader<${type.name}Body>(${options});`;
 }
 
 function writeType({ name, kind, description, fields, values, todo, noun, isRecord }: TypePlan): string {
   const members = fields.flatMap((field) =>
-    kind === 'input' ? writeInput(field, 't.field') : [writeExposed(field), ...writeLink(field)],
+    kind === 'input'
+      ? writeInput(field, 't.field')
+      : [writeExposed(field), ...(field.link ? [writeLink(field, field.link)] : [])],
   );
   const options = object({
     description: quote(description),
@@ -148,20 +150,19 @@ function writeExposed(field: MemberPlan): string {
   return commented([value.todo, todo], `${name}: t.expose(${quote(source)}, ${options})`);
 }
 
-function writeLink({ source, value, link }: MemberPlan): string[] {
-  const { name, noun, type, get } = link ?? {};
+function writeLink({ source, value }: MemberPlan, { name, noun, type, get }: LoaderPlan): string {
   const sent = `parent${memberAccess(source)}`;
   const id = value.type === 'Int' || value.type === 'Float' ? `String(${sent})` : sent;
   const reason = quote('One per distinct id, which the service sends.');
   const rest = get === undefined ? '' : `\n\nREST: \`GET ${get.route}\`.`;
   const options = object({
-    type: type?.name,
+    type: type.name,
     nullable: 'true',
     extensions: `declareCalls(${PER_ID}, ${object({ loader: name, reason })})`,
     description: quote(`The record with this id, or null if it does not exist.${rest}`),
     resolve: `(parent, _args, ctx) =>\n  ${sent} == null ? null : loadBySentId(${id}, (id) => ctx.loaders.load(${name}, id))`,
   });
-  return link === undefined ? [] : [`${noun}: t.field(${options})`];
+  return `${noun}: t.field(${options})`;
 }
 
 function writeQuery(endpoint: EndpointPlan): string {
