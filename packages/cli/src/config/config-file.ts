@@ -17,6 +17,7 @@ import { FileError } from '../../../../src/lib/files/text-file.ts';
 import { isRecord, recordOf } from '../../../../src/lib/is-record.ts';
 import { unknownName } from '../../../../src/settings/define.ts';
 import type { Environment, ReadFile } from './environment.ts';
+import { isPath } from './load-modules.ts';
 import { type Part, partOf, replaceIn, withKind } from './parts.ts';
 import type { Place, Problem, SettingPath } from './problem.ts';
 import { SETTINGS_TABLE } from './settings.ts';
@@ -208,11 +209,8 @@ function resolveReferences(
     if (category === 'address' && text.includes('@')) {
       report(path, 'must not contain a user name or password; use { env: NAME }');
     }
-    const isPath =
-      category === 'path' &&
-      !(kind === 'sandbox' && SWITCHES.test(text)) &&
-      !(kind === 'module' && !/^\.{0,2}\//.test(text));
-    return isPath ? locate(text) : text;
+    const isWord = (kind === 'sandbox' && SWITCHES.test(text)) || (kind === 'module' && !isPath(text));
+    return category === 'path' && !isWord ? locate(text) : text;
   }
 
   function readVariable(name: string, path: SettingPath): string {

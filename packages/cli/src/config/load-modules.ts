@@ -224,7 +224,8 @@ function importFiles({ source = '.', generation = 0, moduleFiles: known = {} }: 
 const toText = (source: string | ArrayBuffer | ArrayBufferView): string =>
   typeof source === 'string' ? source : new TextDecoder().decode(source);
 
-const isPath = (name: string): boolean => /^\.{0,2}\//.test(name);
+/** Whether the name of a module is the path of a file, not the name of a package. */
+export const isPath = (name: string): boolean => /^\.{0,2}\//.test(name);
 
 /** Describes why a module can't be used: the reason, and the place in one of its files. */
 function describeFailure(error: unknown, files: ModuleFiles, entry = ''): string {
