@@ -1,14 +1,8 @@
 // Measures the operations of a document, and finds the first limit that one exceeds.
 
-import {
-  type DocumentNode,
-  type FieldNode,
-  type FragmentDefinitionNode,
-  Kind,
-  type OperationDefinitionNode,
-  type SelectionSetNode,
-} from 'graphql';
+import { type DocumentNode, type FieldNode, Kind, type OperationDefinitionNode, type SelectionSetNode } from 'graphql';
 import type { GatewaySettings } from '../../settings/settings.ts';
+import { fragmentsOf } from '../executor/selections.ts';
 
 export type DocumentLimits = Pick<GatewaySettings, 'maxDepth' | 'maxRootFields' | 'maxFields'>;
 
@@ -61,14 +55,6 @@ const EMPTY = { depth: 0, aliases: 0, schemaAliases: 0, directives: 0, ownFields
 /** Size of a selection with its fragments expanded. */
 type Size = typeof EMPTY;
 
-/** Returns the fragments of a document by name. */
-export const fragmentsOf = ({ definitions }: DocumentNode): Map<string, FragmentDefinitionNode> =>
-  new Map(
-    definitions
-      .filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION)
-      .map((fragment) => [fragment.name.value, fragment]),
-  );
-
 /** Creates a function that measures operations. Measures each fragment once, however often it is spread; a cyclic one counts as empty. */
 export function createMeasure(document: DocumentNode): (operation: OperationDefinitionNode) => Size {
   const fragments = fragmentsOf(document);
@@ -78,7 +64,7 @@ export function createMeasure(document: DocumentNode): (operation: OperationDefi
     let size = measured.get(name);
     if (size === undefined) {
       measured.set(name, EMPTY);
-      size = measure(fragments.get(name)?.selectionSet);
+      size = measure(fragments[name]?.selectionSet);
       measured.set(name, size);
     }
     return size;

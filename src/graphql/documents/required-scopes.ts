@@ -20,9 +20,8 @@ import { LRUCache } from 'lru-cache';
 import { isRecord } from '../../lib/is-record.ts';
 import { memoizeByObject } from '../../lib/memoize.ts';
 import type { Scope } from '../../settings/scopes.ts';
-import { findConditionVariables } from '../executor/selections.ts';
+import { findConditionVariables, fragmentsOf } from '../executor/selections.ts';
 import { scopesOfField, scopesOfType } from '../scopes.ts';
-import { fragmentsOf } from './limits.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
 
@@ -44,12 +43,7 @@ export function readRequiredScopes(
   operation: OperationDefinitionNode,
 ): RequiredScopes {
   const conditions = findConditionVariables(document);
-  const defaults = new Map(
-    (operation.variableDefinitions ?? []).map(({ variable, defaultValue }) => [
-      variable.name.value,
-      defaultValue?.kind === Kind.BOOLEAN ? defaultValue.value : undefined,
-    ]),
-  );
+  const defaults = defaultsOf(operation);
   const byCombination = new LRUCache<string, readonly Scope[]>({ max: MAX_COMBINATIONS });
   const readRepresentations = findRepresentations(schema, document, operation);
   const scopesOf = memoizeByObject((type: GraphQLNamedType) => scopesOfType(schema, type));
@@ -57,7 +51,7 @@ export function readRequiredScopes(
   /** Returns the value of a variable that decides about selections. One that is no boolean can include them, depending on the executor. */
   function conditionOf(name: string, variables: Variables): boolean | undefined {
     const sent = variables[name];
-    const value = sent === undefined ? defaults.get(name) : sent;
+    const value = sent === undefined ? defaults[name] : sent;
     return typeof value === 'boolean' ? value : undefined;
   }
 
@@ -92,6 +86,14 @@ export function readRequiredScopes(
   };
 }
 
+/** Returns the defaults of an operation's variables by name. */
+const defaultsOf = ({ variableDefinitions = [] }: OperationDefinitionNode): Variables =>
+  Object.fromEntries(
+    variableDefinitions.flatMap(({ variable, defaultValue }) =>
+      defaultValue === undefined ? [] : [[variable.name.value, valueFromASTUntyped(defaultValue)]],
+    ),
+  );
+
 /** Returns false only if `@skip` or `@include` certainly exclude a selection. */
 function canInclude(
   { directives = [] }: SelectionNode,
@@ -112,7 +114,7 @@ function collectScopes(
   { operation, selectionSet: root }: OperationDefinitionNode,
   conditionOf: (variable: string) => boolean | undefined,
 ): readonly Scope[] {
-  const fragments = fragmentsOf(document);
+  const fragments = new Map(Object.entries(fragmentsOf(document)));
   const scopes: Scope[] = [];
   const typeOf = (node: NamedTypeNode | undefined) => node && schema.getType(node.name.value);
 
@@ -172,11 +174,7 @@ export function findRepresentations(
   if (values.length === 0) {
     return undefined;
   }
-  const defaults = Object.fromEntries(
-    (operation.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
-      defaultValue === undefined ? [] : [[variable.name.value, valueFromASTUntyped(defaultValue)]],
-    ),
-  );
+  const defaults = defaultsOf(operation);
   return (variables) => {
     const withDefaults = { ...defaults, ...variables };
     return values.map((node) => {

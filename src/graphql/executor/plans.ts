@@ -4,7 +4,6 @@ import {
   assertValidSchema,
   type DocumentNode,
   type FieldNode,
-  type FragmentDefinitionNode,
   type GraphQLField,
   type GraphQLObjectType,
   type GraphQLOutputType,
@@ -14,7 +13,6 @@ import {
   isLeafType,
   isListType,
   isNonNullType,
-  Kind,
   type OperationDefinitionNode,
   SchemaMetaFieldDef,
   type SelectionSetNode,
@@ -39,6 +37,7 @@ import {
   createReadArguments,
   type FieldPlan,
   findConditionVariables,
+  fragmentsOf,
   type SelectionPlan,
   type ValuePlan,
 } from './selections.ts';
@@ -78,7 +77,7 @@ export const createPlanSizes = (): PlanSizes =>
 /** Plans of one operation: of its variables, and of its selections for each combination of conditions. */
 export class OperationPlans implements PlanSource {
   readonly schema: GraphQLSchema;
-  readonly fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
+  readonly fragments: PlanSource['fragments'];
   readonly operation: OperationDefinitionNode;
   readonly variables: readonly VariablePlan[];
   readonly #conditionVariables: readonly string[];
@@ -100,11 +99,7 @@ export class OperationPlans implements PlanSource {
     assertValidSchema(schema);
     this.schema = schema;
     this.operation = operation;
-    for (const definition of document.definitions) {
-      if (definition.kind === Kind.FRAGMENT_DEFINITION) {
-        this.fragments[definition.name.value] = definition;
-      }
-    }
+    this.fragments = fragmentsOf(document);
     this.variables = planVariables(schema, operation);
     this.#conditionVariables = findConditionVariables(document);
     this.#fieldsPerPlan = fields + 1;

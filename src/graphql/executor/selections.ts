@@ -27,6 +27,7 @@ import {
   type SelectionSetNode,
   typeFromAST,
   type ValueNode,
+  visit,
 } from 'graphql';
 import { DocumentError, truncateMessage } from '../../errors/located-error.ts';
 import type { Execution, PlanSource, Position } from './execution.ts';
@@ -74,6 +75,12 @@ export interface ValuePlan extends Position {
   /** The scalar or enum type of the values, also if it is non-null; undefined for other types. */
   readonly leafType: GraphQLLeafType | undefined;
 }
+
+/** Returns the fragments of a document by name. */
+export const fragmentsOf = ({ definitions }: DocumentNode): PlanSource['fragments'] => {
+  const fragments = definitions.filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION);
+  return Object.assign(Object.create(null), Object.fromEntries(fragments.map((each) => [each.name.value, each])));
+};
 
 /**
  * Returns the fields selected on an object type, by response key and in the order of the result, as CollectFields of the specification. Visits each
@@ -146,30 +153,18 @@ function isIncluded({ directives }: SelectionNode, variables: Variables | 'all')
 }
 
 /** Returns the names of the variables that `@skip` and `@include` depend on, anywhere in the document. */
-export function findConditionVariables({ definitions }: DocumentNode): readonly string[] {
+export function findConditionVariables(document: DocumentNode): readonly string[] {
   const names = new Set<string>();
-
-  function visit({ selections }: SelectionSetNode): void {
-    for (const selection of selections) {
-      for (const { name, arguments: conditions = [] } of selection.directives ?? []) {
-        const isCondition = name.value === GraphQLSkipDirective.name || name.value === GraphQLIncludeDirective.name;
-        for (const { value } of isCondition ? conditions : []) {
-          if (value.kind === Kind.VARIABLE) {
-            names.add(value.name.value);
-          }
+  visit(document, {
+    Directive({ name, arguments: conditions = [] }) {
+      const isCondition = name.value === GraphQLSkipDirective.name || name.value === GraphQLIncludeDirective.name;
+      for (const { value } of isCondition ? conditions : []) {
+        if (value.kind === Kind.VARIABLE) {
+          names.add(value.name.value);
         }
       }
-      if (selection.kind !== Kind.FRAGMENT_SPREAD && selection.selectionSet !== undefined) {
-        visit(selection.selectionSet);
-      }
-    }
-  }
-
-  for (const definition of definitions) {
-    if ('selectionSet' in definition) {
-      visit(definition.selectionSet);
-    }
-  }
+    },
+  });
   return [...names];
 }
 

@@ -30,10 +30,9 @@ import {
   visit,
   visitWithTypeInfo,
 } from 'graphql';
-import { fragmentsOf } from '../documents/limits.ts';
 import { sha256Of } from '../documents/manifest.ts';
 import { type RequiredScopes, readRequiredScopes } from '../documents/required-scopes.ts';
-import { collectFields } from '../executor/selections.ts';
+import { collectFields, fragmentsOf } from '../executor/selections.ts';
 
 /** Operation of a trusted document that AI agents can call. */
 export interface Tool {
@@ -240,7 +239,7 @@ function toOutputSchema(
   { operation, selectionSet }: OperationDefinitionNode,
   { document, text, schema }: { document: DocumentNode; text: string; schema: GraphQLSchema },
 ): Tool['outputSchema'] {
-  const source = { schema, fragments: Object.fromEntries(fragmentsOf(document)) };
+  const source = { schema, fragments: fragmentsOf(document) };
   const isConditional = /@(?:skip|include)\b/.test(text);
 
   function toOutputType(type: GraphQLNamedType, sets: readonly SelectionSetNode[]): JsonSchema {
