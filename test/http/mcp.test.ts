@@ -22,7 +22,7 @@ guards('src/http/mcp/mcp-route.ts', 'createMcp.checkHead');
 guards('src/http/mcp/mcp-route.ts', 'createMcp.route');
 guards('src/http/mcp/messages.ts', 'findMessageProblem');
 guards('src/http/mcp/messages.ts', 'isId');
-guards('src/http/mcp/tool-server.ts', 'ToolRequest.body');
+guards('src/http/mcp/tool-server.ts', 'toRequest.body');
 guards('src/http/mcp/tool-server.ts', 'createToolServers.isVisible');
 guards('src/http/mcp/tool-server.ts', 'withoutData');
 

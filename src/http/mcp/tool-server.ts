@@ -65,8 +65,7 @@ export function createToolServers(
         const message = `Unknown tool "${params.name.slice(0, 100)}". Use one of those that tools/list returns.`;
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
       }
-      const request = new ToolRequest(tool, params.arguments ?? {}, caller, mcpReq.signal);
-      const call = pipeline(request);
+      const call = pipeline(toRequest(tool, params.arguments ?? {}, caller, mcpReq.signal));
       running.track(call); // Over streams, no adapter counts it.
       caller.onCall?.(call);
       return toToolResult((await call).body, tool, failures, maxResultBytes);
@@ -93,61 +92,51 @@ const OWN_HEADERS: Readonly<Record<string, string | undefined>> = {
   'content-encoding': undefined,
 };
 
-/** GraphQL request of a tool call. It takes the same path through the pipeline as any other. */
-class ToolRequest implements IncomingRequest {
-  readonly method = 'POST';
-  readonly target: string;
-  readonly scheme: 'http' | 'https';
-  readonly host: string | undefined;
-  readonly remoteAddress: string | undefined;
-  /** Aborted when the call is cancelled. */
-  readonly signal: Signal;
-  readonly #tool: Tool;
-  readonly #args: Readonly<Record<string, unknown>>;
-  readonly #caller: ToolCaller;
-  readonly #requestId: string;
-
-  constructor(tool: Tool, args: Readonly<Record<string, unknown>>, caller: ToolCaller, signal: Signal) {
-    this.target = caller.endpoint;
-    this.scheme = caller.request.scheme;
-    this.host = caller.request.host;
-    this.remoteAddress = caller.request.remoteAddress;
-    this.signal = signal;
-    this.#tool = tool;
-    this.#args = args;
-    this.#caller = caller;
-    this.#requestId = caller.requestId;
-  }
-
-  header(name: string): string | undefined {
-    if (name === REQUEST_ID) {
-      return this.#requestId;
-    }
-    return Object.hasOwn(OWN_HEADERS, name) ? OWN_HEADERS[name] : this.#caller.request.header(name);
-  }
-
-  /** Rejects unknown arguments too, because GraphQL ignores unknown variables. */
-  async body(maxBytes: number): Promise<string> {
-    const names = Object.keys(this.#tool.inputSchema.properties);
-    const unknown = Object.keys(this.#args).find((name) => !names.includes(name));
-    if (unknown !== undefined) {
-      const list = names.length === 0 ? 'This tool takes none.' : `Use only ${names.join(', ')}.`;
-      throw refuse('BAD_USER_INPUT', `Unknown argument "${unknown.slice(0, 100)}". ${list}`);
-    }
-    const problem = findJsonProblem(this.#args);
-    if (problem !== undefined) {
-      throw refuse('BAD_USER_INPUT', `The value of the arguments ${problem}.`);
-    }
-    const body = JSON.stringify({ documentId: this.#tool.hash, variables: this.#args });
-    if (Buffer.byteLength(body) > maxBytes) {
-      throw bodyTooLarge(maxBytes);
-    }
-    return body;
-  }
-
-  toFetchRequest(): Request {
-    return this.#caller.request.toFetchRequest();
-  }
+/**
+ * Creates the GraphQL request of a tool call. It takes the same path through the pipeline as any other.
+ *
+ * @param signal aborted when the call is cancelled
+ */
+function toRequest(
+  { hash, inputSchema }: Tool,
+  args: Readonly<Record<string, unknown>>,
+  { request, endpoint, requestId }: ToolCaller,
+  signal: Signal,
+): IncomingRequest {
+  const { scheme, host, remoteAddress } = request;
+  return {
+    method: 'POST',
+    target: endpoint,
+    scheme,
+    host,
+    remoteAddress,
+    signal,
+    header(name) {
+      if (name === REQUEST_ID) {
+        return requestId;
+      }
+      return Object.hasOwn(OWN_HEADERS, name) ? OWN_HEADERS[name] : request.header(name);
+    },
+    /** Rejects unknown arguments too, because GraphQL ignores unknown variables. */
+    async body(maxBytes) {
+      const names = Object.keys(inputSchema.properties);
+      const unknown = Object.keys(args).find((name) => !names.includes(name));
+      if (unknown !== undefined) {
+        const list = names.length === 0 ? 'This tool takes none.' : `Use only ${names.join(', ')}.`;
+        throw refuse('BAD_USER_INPUT', `Unknown argument "${unknown.slice(0, 100)}". ${list}`);
+      }
+      const problem = findJsonProblem(args);
+      if (problem !== undefined) {
+        throw refuse('BAD_USER_INPUT', `The value of the arguments ${problem}.`);
+      }
+      const body = JSON.stringify({ documentId: hash, variables: args });
+      if (Buffer.byteLength(body) > maxBytes) {
+        throw bodyTooLarge(maxBytes);
+      }
+      return body;
+    },
+    toFetchRequest: () => request.toFetchRequest(),
+  };
 }
 
 /** Returns the types of mutation results that are failures, and their codes. */
