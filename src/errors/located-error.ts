@@ -12,6 +12,7 @@ import {
 } from 'graphql';
 import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
+import { truncate } from '../lib/text.ts';
 
 const MAX_MESSAGE_LENGTH = 300;
 
@@ -130,15 +131,8 @@ function findLineStarts(text: string): number[] {
   return starts;
 }
 
-/** Shortens a message that quotes input to 300 UTF-16 code units, without splitting a surrogate pair. */
-export function truncateMessage(message: string): string {
-  if (message.length <= MAX_MESSAGE_LENGTH) {
-    return message;
-  }
-  const last = message.charCodeAt(MAX_MESSAGE_LENGTH - 2);
-  const splitsPair = last >= 0xd800 && last <= 0xdbff;
-  return `${message.slice(0, splitsPair ? MAX_MESSAGE_LENGTH - 2 : MAX_MESSAGE_LENGTH - 1)}…`;
-}
+/** Shortens a message that quotes input. */
+export const truncateMessage = (message: string): string => truncate(message, MAX_MESSAGE_LENGTH);
 
 /** Maximum levels, list items and object members that `inspect` of graphql-js shows within the length of a message. */
 const SHOWN_DEPTH = 3;

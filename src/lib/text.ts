@@ -18,5 +18,9 @@ export const withoutControls = (text: string): string => text.replace(/[^\P{C}\n
 /** Returns a number with its unit: `1 problem`, `2 problems`. */
 export const countOf = (number: number, unit: string): string => `${number} ${unit}${number === 1 ? '' : 's'}`;
 
+/** Shortens a text to a number of UTF-16 code units, without splitting a surrogate pair. */
+export const truncate = (text: string, maxLength: number): string =>
+  text.length > maxLength ? `${text.slice(0, maxLength - 1).replace(/\p{Cs}$/u, '')}…` : text;
+
 /** Quotes a word for POSIX shells. Nothing is special between single quotes, except another one. */
 export const quoteForShell = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;

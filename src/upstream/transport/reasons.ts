@@ -1,6 +1,7 @@
 // Reads why the service rejected a request, but never the values that it quotes, which can be personal.
 
 import { isRecord } from '../../lib/is-record.ts';
+import { truncate } from '../../lib/text.ts';
 import type { Endpoint, InputIssue } from '../errors.ts';
 import { FAILURES } from '../failures.ts';
 
@@ -44,12 +45,14 @@ export function readReasons(
       collect(value, splitName(name), found, 4);
     }
     return found.flatMap(({ path: names, message: whole }) => {
-      const text = withoutControls(whole.slice(0, MAX_SEARCHED_LENGTH));
+      const text = toPlainLine(whole.slice(0, MAX_SEARCHED_LENGTH));
       const path = locate(names, text, route, body);
       const searched = `${path.join('.')}: ${text}`;
       bytes += Buffer.byteLength(searched);
       const isShown = text !== '' && bytes <= MAX_SEARCHED_BYTES && isShowable(searched);
-      return isShown ? { path, message: truncate(withoutControls(whole.slice(0, MAX_MESSAGE_LENGTH + 1))) } : [];
+      return isShown
+        ? { path, message: truncate(toPlainLine(whole.slice(0, MAX_MESSAGE_LENGTH + 1)), MAX_MESSAGE_LENGTH) }
+        : [];
     });
   };
   const sentences = read([['', message]]);
@@ -61,7 +64,7 @@ export function readReasons(
   ]);
   const issues = reasons.length > 0 ? reasons : sentences;
   return {
-    message: truncate([...new Set([...sentences, ...reasons].map(describe))].join('; ')),
+    message: truncate([...new Set([...sentences, ...reasons].map(describe))].join('; '), MAX_MESSAGE_LENGTH),
     issues: issues.length > 0 ? issues : [{ path: [], message: FAILURES.rejectedInput.message }],
   };
 }
@@ -111,11 +114,8 @@ const describe = ({ path, message }: InputIssue): string =>
  * Removes characters that change how others are shown, such as U+202E. Replaces line breaks, control characters and lone surrogates, which many JSON parsers
  * reject, with spaces.
  */
-const withoutControls = (text: string): string =>
+const toPlainLine = (text: string): string =>
   text
     .replace(/\p{Cf}+/gu, '')
     .replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ')
     .trim();
-
-const truncate = (text: string): string =>
-  text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH - 1).replace(/\p{Cs}$/u, '')}…` : text;
