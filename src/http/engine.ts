@@ -131,7 +131,16 @@ const ownPlugins = (
   { onExecute: ({ setExecuteFn }) => setExecuteFn(executeDocument) },
   useDocumentLimits(settings),
   { onSchemaChange: ({ schema }) => counts.declare([...listDeprecated(schema).keys()]) },
-  useOperationRules(documents), // After the limits: they tell more about a document that breaks both.
+  // After the limits, which tell more about a document that breaks both. Once it is parsed, because Yoga applies the same rules later and with other codes.
+  {
+    onParse:
+      () =>
+      ({ result, context }) => {
+        if (isDocument(result)) {
+          resolveOperation(documents.of(result), context);
+        }
+      },
+  },
 ];
 
 type ExecuteOperation = (operation: Operation, inputs: ExecuteInputs) => ExecuteResult;
@@ -157,19 +166,6 @@ export const createExecuteDocument =
     }
     return executeOperation(operation, args);
   };
-
-/** Creates a plugin that resolves the operation as soon as the document is parsed, because Yoga applies the same rules later and with other error codes. */
-function useOperationRules(documents: PreparedDocuments): Plugin<GatewayContext> {
-  return {
-    onParse:
-      () =>
-      ({ result, context }) => {
-        if (isDocument(result)) {
-          resolveOperation(documents.of(result), context);
-        }
-      },
-  };
-}
 
 const isDocument = (result: unknown): result is DocumentNode =>
   typeof result === 'object' && result !== null && 'kind' in result && result.kind === Kind.DOCUMENT;

@@ -1,7 +1,7 @@
 // Connects the gateway to hosts that use the Fetch API.
 
 import { bodyTooLarge } from '../errors/codes.ts';
-import { type HandleRequest, type IncomingRequest, type OutgoingResponse, schemeOf } from './message.ts';
+import { type HandleRequest, type IncomingRequest, schemeOf } from './message.ts';
 import { bodyAlreadyRead, decodeBody, requestAborted } from './params.ts';
 import type { RunningRequests } from './pipeline.ts';
 
@@ -11,7 +11,8 @@ export const createFetchHandler =
     const incoming = new FetchRequest(request);
     running.enter();
     try {
-      return toResponse(await handle(incoming));
+      const { status, headers, body } = await handle(incoming);
+      return new Response(body ?? null, { status, headers });
     } finally {
       running.leave();
     }
@@ -74,8 +75,4 @@ class FetchRequest implements IncomingRequest {
   toFetchRequest(): Request {
     return this.#request;
   }
-}
-
-function toResponse({ status, headers, body }: OutgoingResponse): Response {
-  return new Response(body ?? null, { status, headers });
 }

@@ -193,5 +193,4 @@ function writeNode(node: unknown, name = '', isSerial = false): string {
 }
 
 /** Returns the id in Apollo's form, if any. */
-const hashIn = (extensions: unknown): unknown =>
-  isRecord(extensions) && isRecord(extensions.persistedQuery) ? extensions.persistedQuery.sha256Hash : undefined;
+const hashIn = (extensions: unknown): unknown => recordOf(recordOf(extensions).persistedQuery).sha256Hash;

@@ -62,12 +62,12 @@ export class Attempt implements WaitingHandler, Progress {
   readonly isRetry: boolean;
   /** Start time, as in `performance.now()`. */
   readonly startedAt = performance.now();
+  sentAt: number | undefined;
+  status: number | undefined;
   readonly #pool: SocketPool;
   readonly #owner: AttemptOwner;
   readonly #timer: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
-  #sentAt: number | undefined;
-  #status: number | undefined;
   /** Reason why it was ended early. */
   #ended: Error | undefined;
   #isReported = false;
@@ -87,15 +87,7 @@ export class Attempt implements WaitingHandler, Progress {
   }
 
   get sent(): boolean {
-    return this.#sentAt !== undefined;
-  }
-
-  get sentAt(): number | undefined {
-    return this.#sentAt;
-  }
-
-  get status(): number | undefined {
-    return this.#status;
+    return this.sentAt !== undefined;
   }
 
   get isAbandoned(): boolean {
@@ -119,7 +111,7 @@ export class Attempt implements WaitingHandler, Progress {
       return;
     }
     this.#controller = controller;
-    this.#sentAt = performance.now();
+    this.sentAt = performance.now();
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
@@ -130,7 +122,7 @@ export class Attempt implements WaitingHandler, Progress {
       }
       return;
     }
-    this.#status = status;
+    this.status = status;
     this.#headers = headers;
     this.isOutage = isOutageStatus(status);
     this.#body = this.#owner.planBody(status, headers);
@@ -168,7 +160,7 @@ export class Attempt implements WaitingHandler, Progress {
   }
 
   #fail(reason: unknown): void {
-    const status = this.#status;
+    const status = this.status;
     if (status !== undefined && (status > 299 || !this.#body.keep)) {
       this.#finish(undefined); // The status is sufficient.
     } else if (this.#report()) {
@@ -179,7 +171,7 @@ export class Attempt implements WaitingHandler, Progress {
   #finish(body: Buffer | undefined): void {
     if (this.#report()) {
       const exceeded = this.#size > this.#body.maxBytes ? this.#body.maxBytes : undefined;
-      this.#owner.onResponse({ status: this.#status ?? 0, headers: this.#headers, body, exceeded });
+      this.#owner.onResponse({ status: this.status ?? 0, headers: this.#headers, body, exceeded });
     }
   }
 
