@@ -17,13 +17,7 @@ import {
   createClientTokens,
 } from './client-tokens.ts';
 import { createFixedKey, findKeyProblem, type RemoteKeys } from './signing-keys.ts';
-import {
-  createTenantKeys,
-  createTenantUpstreams,
-  findTenantProblem,
-  findUpstreamProblem,
-  secretsOf,
-} from './tenants.ts';
+import { createTenantKeys, createTenantUpstreams, findTenantProblem, secretsOf } from './tenants.ts';
 import { createTokenVerifier, createVerifiedTokenCache, readText, type TrustedIssuer } from './token-verifier.ts';
 
 /**
@@ -52,7 +46,7 @@ export function createBrowserAccess(
   const tenantUpstreams = createTenantUpstreams(browser, upstreams);
   const tenantFiles = createSecretFiles(
     { name: 'tenant keys', secrets: secretsOf(tenants), directory: browser.tenantKeys?.directory },
-    (keys) => findTenantProblem(keys) ?? findUpstreamProblem(keys, tenantUpstreams),
+    (keys) => findTenantProblem(keys, tenantUpstreams),
     (change) => logger.info(change, 'the keys of tenants were reloaded'),
   );
   const tenantKeys = createTenantKeys(tenantFiles, tenantUpstreams);

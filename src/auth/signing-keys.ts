@@ -5,7 +5,7 @@ import { createLocalJWKSet, errors, type FlattenedJWSInput, flattenedVerify, typ
 import type { Logger } from 'pino';
 import { errors as undiciErrors } from 'undici';
 import { caught } from '../lib/caught.ts';
-import { SecretError, type SecretFiles, type SecretProblem } from '../lib/files/secret-files.ts';
+import { checkEach, SecretError, type SecretFiles } from '../lib/files/secret-files.ts';
 import { USER_AGENT } from '../lib/installation.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
 import { isTimeoutError } from '../lib/signal.ts';
@@ -173,15 +173,7 @@ export const createFixedKey = (files: SecretFiles): JWTVerifyGetKey =>
 const MIN_RSA_BITS = 2048;
 
 /** Returns the first problem of the public keys, or undefined. */
-export function findKeyProblem(keys: ReadonlyMap<string, string>): SecretProblem | undefined {
-  for (const [name, text] of keys) {
-    const error = caught(Error, () => parsePublicKey(text));
-    if (error !== undefined) {
-      return { name, problem: error instanceof SecretError ? error.message : 'the public key is invalid' };
-    }
-  }
-  return undefined;
-}
+export const findKeyProblem = checkEach((text) => caught(SecretError, () => parsePublicKey(text))?.message);
 
 /**
  * Parses a public key, as PEM or JWK.

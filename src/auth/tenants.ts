@@ -41,19 +41,16 @@ function index(secrets: ReadonlyMap<string, string>) {
   return { byTenant, byCredential };
 }
 
-/** Returns the problem of the first tenant that selects no upstream if there is no default one, or undefined. */
-export function findUpstreamProblem(
+/**
+ * Returns the first problem of the tenants' names or keys, without quoting a key, or else that of the first tenant that selects no upstream if there is no
+ * default one; undefined if there is none.
+ *
+ * @param upstreams by default, what tenants select is not checked
+ */
+export function findTenantProblem(
   keys: ReadonlyMap<string, string>,
-  upstreams: TenantUpstreams,
+  upstreams?: TenantUpstreams,
 ): SecretProblem | undefined {
-  const name = [...keys.keys()].find((tenant) => !upstreams.has(tenant));
-  return name === undefined
-    ? undefined
-    : { name, problem: `the tenant ${name} selects no upstream, and none is the default` };
-}
-
-/** Returns the first problem of the tenants' names or keys, without quoting a key, or undefined. */
-export function findTenantProblem(keys: ReadonlyMap<string, string>): SecretProblem | undefined {
   const owners = new Map<string, string>();
   for (const [tenant, key] of keys) {
     const problemOf = (problem: string) => ({ name: tenant, problem });
@@ -74,7 +71,10 @@ export function findTenantProblem(keys: ReadonlyMap<string, string>): SecretProb
     }
     owners.set(key, tenant);
   }
-  return undefined;
+  const name = [...keys.keys()].find((tenant) => upstreams?.has(tenant) === false);
+  return name === undefined
+    ? undefined
+    : { name, problem: `the tenant ${name} selects no upstream, and none is the default` };
 }
 
 type TenantUpstreams = ReturnType<typeof createTenantUpstreams>;

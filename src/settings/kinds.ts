@@ -1,7 +1,7 @@
 // Secrets, files, addresses: values with a kind. Their schemas declare it, and everything that treats such values in its own way asks for it.
 
 import { z } from 'zod';
-import { createSecretFiles, type FindProblem, type Secret, SecretError } from '../lib/files/secret-files.ts';
+import { checkEach, createSecretFiles, type FindProblem, type Secret, SecretError } from '../lib/files/secret-files.ts';
 import { isDecodable } from '../lib/urls.ts';
 import { group, HEADER_VALUE, setting, text, textThat } from './define.ts';
 
@@ -92,19 +92,17 @@ export const pem = (kind: 'certificate' | 'redisCertificate') =>
   ofKind(kind, textOrFile('must be PEM, { env: NAME } or { file: PATH }'));
 
 /** Returns a problem of the first header whose value can't be sent. */
-export const findHeaderProblem: FindProblem = (values) =>
-  [...values]
-    .filter(([, value]) => value === '' || !HEADER_VALUE.test(value))
-    .map(([name]) => ({ name, problem: `the value of ${name} is not a single line of Latin-1` }))[0];
+export const findHeaderProblem = checkEach((value, name) =>
+  value !== '' && HEADER_VALUE.test(value) ? undefined : `the value of ${name} is not a single line of Latin-1`,
+);
 
 /** Returns the check of the length of a secret of the gateway. */
-export const requireLength =
-  (kind: OwnSecret): FindProblem =>
-  (secrets) => {
-    const { title, minLength } = OWN_SECRETS[kind];
-    const short = [...secrets].find(([, value]) => value.length < minLength);
-    return short && { name: short[0], problem: `${title} is shorter than ${minLength} characters` };
-  };
+export function requireLength(kind: OwnSecret): FindProblem {
+  const { title, minLength } = OWN_SECRETS[kind];
+  return checkEach(({ length }) =>
+    length < minLength ? `${title} is shorter than ${minLength} characters` : undefined,
+  );
+}
 
 /** Reads a secret of the gateway, once. @throws {SecretError} if its file can't be read, or it is too short */
 export function readSecret(kind: OwnSecret, source: Secret): string {

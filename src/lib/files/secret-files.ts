@@ -49,6 +49,19 @@ export interface SecretProblem {
 /** Returns a problem of the secrets, or undefined if they are valid. */
 export type FindProblem = (secrets: ReadonlyMap<string, string>) => SecretProblem | undefined;
 
+/** Creates the check of each secret by itself. @param problemOf returns its problem as a clause, or undefined */
+export const checkEach =
+  (problemOf: (secret: string, name: string) => string | undefined): FindProblem =>
+  (secrets) => {
+    for (const [name, secret] of secrets) {
+      const problem = problemOf(secret, name);
+      if (problem !== undefined) {
+        return { name, problem };
+      }
+    }
+    return undefined;
+  };
+
 export const findSecretProblems = (sources: SecretSources, findProblem?: FindProblem): readonly SourceProblem[] =>
   problemsOf(() => createSecretFiles(sources, findProblem));
 

@@ -5,7 +5,7 @@ import { createSecureContext, getCACertificates, type SecureContext } from 'node
 import { caught } from '../../lib/caught.ts';
 import { findCertificateProblem, lastExpiryOf } from '../../lib/certificates.ts';
 import type { WatchedFiles } from '../../lib/files/file-watcher.ts';
-import { createSecretFiles, type Secret, SecretError, type SecretProblem } from '../../lib/files/secret-files.ts';
+import { checkEach, createSecretFiles, type Secret, SecretError } from '../../lib/files/secret-files.ts';
 import type { TlsSettings } from '../../settings/upstreams.ts';
 
 interface TlsContexts {
@@ -82,15 +82,9 @@ function toContexts(secrets: ReadonlyMap<string, string>, onCertificate: (expiry
 }
 
 /** Returns the first problem of the certificates and the key, without quoting them, or undefined. */
-function findPemProblem(secrets: ReadonlyMap<string, string>): SecretProblem | undefined {
-  for (const [name, text] of secrets) {
-    const problem = name === 'clientKey' ? findKeyProblem(text) : findCertificateProblem(text);
-    if (problem !== undefined) {
-      return { name, problem };
-    }
-  }
-  return undefined;
-}
+const findPemProblem = checkEach((text, name) =>
+  name === 'clientKey' ? findKeyProblem(text) : findCertificateProblem(text),
+);
 
 function findKeyProblem(text: string): string | undefined {
   if (/-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m.test(text)) {

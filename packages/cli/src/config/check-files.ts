@@ -3,7 +3,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { findKeyProblem } from '../../../../src/auth/signing-keys.ts';
-import { createTenantUpstreams, findTenantProblem, findUpstreamProblem } from '../../../../src/auth/tenants.ts';
+import { createTenantUpstreams, findTenantProblem } from '../../../../src/auth/tenants.ts';
 import {
   createManifestFiles,
   findManifests,
@@ -137,10 +137,7 @@ function checkTenantKeys(
   const upstreams = browser && createTenantUpstreams(browser, settings?.upstreams);
   const single = [
     ...findSecretProblems({ secrets }, findTenantProblem),
-    ...findSecretProblems(
-      { directory },
-      (found) => findTenantProblem(found) ?? (upstreams && findUpstreamProblem(found, upstreams)),
-    ),
+    ...findSecretProblems({ directory }, (found) => findTenantProblem(found, upstreams)),
   ];
   const problems = single.length > 0 ? single : findSecretProblems({ secrets, directory }, findTenantProblem);
   return problems.map(({ name = '', problem }) => ({
