@@ -23,10 +23,11 @@ export interface Identity {
   readonly withheldScopes?: ReadonlySet<Scope>;
   /** SHA-256 of the only documents it may send; undefined if only the mode of its kind of client applies. */
   readonly documents: ReadonlySet<string> | undefined;
-  /** Name of the tenant, and the user in its token; undefined for servers, which send only a key. */
+  /** Name of the tenant; undefined for servers, which send only a key. */
   readonly tenant?: string;
+  /** User, for rate limits, idempotency keys, the audit log, and records of which a token reaches only its own; undefined if the token names none. */
   readonly subject?: string | undefined;
-  /** Identifies the caller for rate limits and idempotency keys; never returned or logged. */
+  /** Identifies the caller for rate limits and idempotency keys; never returned or logged. Of a token, the person, or the tenant if it has no subject. */
   readonly callerId: string;
 }
 

@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import type { SecretFiles } from '../lib/files/secret-files.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { isScope, type Scope } from '../settings/scopes.ts';
-import { AuthenticationError, type AuthenticationReason } from './identity.ts';
+import { AuthenticationError, type AuthenticationReason, type Identity } from './identity.ts';
 
 export interface TrustedIssuer {
   /** Exact value of the claim `iss`. */
@@ -34,22 +34,14 @@ const CLOCK_SKEW_SECONDS = 5;
 
 const clockSkewOf = ({ isGateway }: TrustedIssuer): number => (isGateway ? 0 : CLOCK_SKEW_SECONDS);
 
-export interface VerifiedToken {
-  tenant: string;
-  /** User, for rate limits, idempotency keys, the audit log, and records of which a token reaches only its own; undefined if the token names none. */
-  subject: string | undefined;
+/** Identity that a token proves, before the API key of its tenant is known. */
+export interface VerifiedToken extends Required<Omit<Identity, 'clientKind' | 'credential' | 'scopes'>> {
   /** Granted scopes, without those that tokens cannot grant. */
-  scopes: ReadonlySet<Scope>;
-  /** Scopes that it names, but tokens cannot grant. */
-  withheldScopes: ReadonlySet<Scope>;
-  /** SHA-256 of the only documents it permits; undefined if it is not restricted. */
-  documents: ReadonlySet<string> | undefined;
+  readonly scopes: ReadonlySet<Scope>;
   /** Name of the only upstream that it is for, empty for one without a name; undefined if only the tenant determines it. */
-  upstreamName: string | undefined;
-  /** Id of the person, or of the tenant if the token has no subject. */
-  callerId: string;
+  readonly upstreamName: string | undefined;
   /** Expiry in milliseconds since 1970, including the clock difference. */
-  expiresAt: number;
+  readonly expiresAt: number;
 }
 
 /**

@@ -10,26 +10,17 @@ import { createCredentialFilter } from '../upstream/credential-filter.ts';
 import { InvalidCall } from '../upstream/endpoint.ts';
 import { describeCause, isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
 import type { WriteOutcome } from '../upstream/failures.ts';
-import type { ErrorCode } from './codes.ts';
+import type { ErrorCode, RefusalError } from './codes.ts';
 import { DocumentError, isGraphQLError, isInvalidValueError, truncateMessage, UNREADABLE } from './located-error.ts';
 import { toLoggedError } from './logged-error.ts';
 
 /** The `extensions` of errors in responses. Errors never have other members. */
-interface ClientExtensions {
-  /** One of `ERROR_CODES`, or a code defined by a plugin. */
-  code: string;
-  /** Whether sending the same request again can succeed and is safe. */
-  retryable: boolean;
+interface ClientExtensions extends Omit<RefusalError, 'message'> {
   requestId: string | undefined;
-  retryAfterSeconds?: number;
   /** Outcome of the write; only on mutations. */
   outcome?: WriteOutcome;
   /** Present if the service stored the failure under the idempotency key, so that only a new key can succeed. */
   replayed?: true;
-  /** Problem with the credential; only with UNAUTHENTICATED. */
-  reason?: string;
-  /** Scope that the token lacks; only with FORBIDDEN. */
-  scope?: string;
   /** Id of the failure in a log: the gateway's for INTERNAL_SERVER_ERROR, the upstream's for UPSTREAM_ERROR. */
   errorId?: string;
   /** Upstream call that failed. `route` is a template, without ids. */

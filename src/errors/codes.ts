@@ -190,11 +190,11 @@ export const isErrorCode = (code: unknown): code is ErrorCode =>
 
 /** Error of a rejected request. All members except `message` appear in `extensions` of the error in the response. */
 export interface RefusalError {
-  /** One of `ERROR_CODES`. */
+  /** One of `ERROR_CODES`, or a code defined by a plugin. */
   code: string;
   /** One or two sentences for the caller: the problem, then the remedy. */
   message: string;
-  /** Whether sending the same request again can succeed. */
+  /** Whether sending the same request again can succeed and is safe. */
   retryable: boolean;
   retryAfterSeconds?: number;
   /** Reason for rejecting the credential, with UNAUTHENTICATED. */
