@@ -1,6 +1,7 @@
 // Caches documents with everything computed once per operation, such as plans and required scopes.
 
 import { type DocumentNode, type GraphQLSchema, getOperationAST, type OperationDefinitionNode } from 'graphql';
+import type { YogaServerOptions } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import { memoizeByObject } from '../../lib/memoize.ts';
 import { createPlanSizes, OperationPlans, type PlanSizes } from '../executor/plans.ts';
@@ -32,12 +33,6 @@ interface Preparation {
   readonly planSizes: PlanSizes;
 }
 
-/** Part of a cache that Yoga uses. The types of the package name none of the bundled `lru-cache`. */
-interface Cache<Value> {
-  get(text: string): Value | undefined;
-  set(text: string, value: Value): void;
-}
-
 /**
  * Cache of documents by text. Limited by characters, least recently used first: Yoga's own caches count entries, and 1,100 anonymous documents
  * of 32 KB grew the heap from 32 to 335 MB.
@@ -59,7 +54,8 @@ export class PreparedDocuments {
     return memoizeByObject((node: DocumentNode) => new PreparedDocument(node, preparation));
   });
 
-  readonly parserCaches: { readonly documentCache: Cache<DocumentNode>; readonly errorCache: Cache<Error> } = {
+  /** For Yoga's parser. */
+  readonly parserCaches: Extract<YogaServerOptions<object, object>['parserAndValidationCache'], object> = {
     documentCache: {
       get: (text) => this.#byText.get(text)?.node,
       set: (text, document) => {

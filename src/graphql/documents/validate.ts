@@ -11,6 +11,7 @@ import {
   specifiedRules,
   type ValidationRule,
   validate,
+  visit,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { setNodes, truncateMessage } from '../../errors/located-error.ts';
@@ -107,7 +108,7 @@ function validateDocument(
   options: { maxErrors: number; hideSuggestions: boolean },
 ): GraphQLError[] {
   const originals = new Map<unknown, ASTNode>();
-  const copy = copyNode(document, originals);
+  const copy = copyDocument(document, originals);
   const errorsBy = (some: readonly ValidationRule[]) => validate(schema, copy, some, options);
   const errors = [...errorsBy(rules.filter((rule) => rule !== OverlappingFieldsCanBeMergedRule))];
   if (errors.length === 0 && rules.includes(OverlappingFieldsCanBeMergedRule)) {
@@ -121,26 +122,18 @@ function validateDocument(
   return withoutStack(() => errors.slice(0, options.maxErrors).map(toCached));
 }
 
-function copyNode<Node extends ASTNode>(node: Node, originals: Map<unknown, ASTNode>): Node {
-  const copy = { ...node, loc: undefined };
-  for (const key in copy) {
-    const value: unknown = Reflect.get(copy, key);
-    if (typeof value === 'object' && value !== null) {
-      Reflect.set(copy, key, copyChild(value, originals));
-    }
-  }
-  originals.set(copy, node);
-  return copy;
+/** Copies a document without locations. @param originals gets the original of each node */
+function copyDocument(document: DocumentNode, originals: Map<unknown, ASTNode>): DocumentNode {
+  const open: ASTNode[] = [];
+  return visit(document, {
+    enter: (node) => void open.push(node),
+    leave(node) {
+      const copy = { ...node, loc: undefined };
+      originals.set(copy, open.pop() ?? node);
+      return copy;
+    },
+  });
 }
-
-function copyChild(value: object, originals: Map<unknown, ASTNode>): unknown {
-  if (Array.isArray(value)) {
-    return value.map((item) => copyChild(item, originals));
-  }
-  return isNode(value) ? copyNode(value, originals) : value;
-}
-
-const isNode = (value: object): value is ASTNode => 'kind' in value && typeof value.kind === 'string';
 
 /**
  * Runs a function without recording stack traces in its errors. A trace keeps everything alive that its functions can reach: 24 KB per

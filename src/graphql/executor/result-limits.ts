@@ -36,13 +36,9 @@ export const STOPPED = Symbol('execution stopped');
 
 /** Creates the error, without a path, that explains why fields of the result are null. */
 export function stopError(reason: StopReason, limits: Limits): GraphQLError {
-  const limit = {
-    maxErrors: `more than ${limits.maxErrors} errors`,
-    maxResultValues: `more than ${limits.maxResultValues} values`,
-    maxResponseBytes: `more than ${limits.maxResponseBytes} bytes`,
-  }[reason];
+  const unit = { maxErrors: 'errors', maxResultValues: 'values', maxResponseBytes: 'bytes' }[reason];
   return new GraphQLError(
-    `The result has ${limit}; execution stopped and the remaining fields are null. Request fewer fields or records.`,
+    `The result has more than ${limits[reason]} ${unit}; execution stopped and the remaining fields are null. Request fewer fields or records.`,
     { extensions: { code: CODE } },
   );
 }

@@ -144,12 +144,11 @@ function isIncluded({ directives }: SelectionNode, variables: Variables | 'all')
   if (directives === undefined || directives.length === 0 || variables === 'all') {
     return true;
   }
-  const skip = directives.find(({ name }) => name.value === GraphQLSkipDirective.name);
-  if (skip !== undefined && createReadArguments(GraphQLSkipDirective, skip)(variables).if === true) {
-    return false;
-  }
-  const include = directives.find(({ name }) => name.value === GraphQLIncludeDirective.name);
-  return include === undefined || createReadArguments(GraphQLIncludeDirective, include)(variables).if !== false;
+  const conditionOf = (directive: GraphQLDirective) => {
+    const node = directives.find(({ name }) => name.value === directive.name);
+    return node && createReadArguments(directive, node)(variables).if;
+  };
+  return conditionOf(GraphQLSkipDirective) !== true && conditionOf(GraphQLIncludeDirective) !== false;
 }
 
 /** Returns the names of the variables that `@skip` and `@include` depend on, anywhere in the document. */

@@ -88,17 +88,14 @@ function readTraceContext({ request }: TracedRequest): SpanContext | undefined {
   if (!TRACEPARENT.test(traceparent) || (hasMore && traceparent.startsWith('00'))) {
     return undefined;
   }
-  const context: SpanContext = {
+  const traceState = readTraceState(request.header('tracestate'));
+  return {
     traceId: traceparent.slice(3, 35),
     spanId: traceparent.slice(36, 52),
     traceFlags: Number.parseInt(traceparent.slice(53, 55), 16) & TraceFlags.SAMPLED,
     isRemote: true,
+    ...(traceState && { traceState }),
   };
-  const traceState = readTraceState(request.header('tracestate'));
-  if (traceState !== undefined) {
-    context.traceState = traceState;
-  }
-  return context;
 }
 
 /** Reads `tracestate`. The API drops invalid, repeated and excess members; then the whole header is invalid. */
