@@ -198,7 +198,7 @@ function authorize(
   if (scopes === 'all') {
     return; // Before the scopes of the operation, which are computed when they are first read.
   }
-  const missing = operation.requiredScopes.missing(scopes, variables);
+  const missing = operation.findMissingScopes(scopes, variables);
   const [first, ...others] = missing.map((scope) => forbidden(scope, withheldScopes?.has(scope)));
   if (first !== undefined) {
     throw clientKind === 'anonymous' ? missingCredential(schemes) : new Refusal(403, [first, ...others]);
@@ -227,12 +227,12 @@ const NO_SCOPES = new Set<never>();
 /** Adds the explanation to the result of an operation that was executed without sending anything upstream. */
 async function explain(
   result: ExecutionResult,
-  { requiredScopes }: Operation,
+  { findMissingScopes }: Operation,
   { explainer }: GatewayContext,
   { variables }: Params,
 ): Promise<ExecutionResult> {
   if (explainer === undefined || !('data' in result)) {
     return result;
   }
-  return explainer.explain(result, requiredScopes.missing(NO_SCOPES, variables));
+  return explainer.explain(result, findMissingScopes(NO_SCOPES, variables));
 }

@@ -8,10 +8,10 @@ import { createPlanSizes, OperationPlans, type PlanSizes } from '../executor/pla
 import { listDeprecated, readDeprecatedUsage } from './deprecated-usage.ts';
 import { createMeasure } from './limits.ts';
 import {
+  createFindMissingScopes,
+  type FindMissingScopes,
   findRepresentations,
   type ReadRepresentations,
-  type RequiredScopes,
-  readRequiredScopes,
 } from './required-scopes.ts';
 
 /**
@@ -126,7 +126,7 @@ export class Operation {
   readonly #preparation: Preparation;
   #fields: number | undefined;
   #plans: OperationPlans | undefined;
-  #requiredScopes: RequiredScopes | undefined;
+  #findMissingScopes: FindMissingScopes | undefined;
   #deprecated: readonly string[] | undefined;
 
   constructor(document: DocumentNode, node: OperationDefinitionNode, preparation: Preparation) {
@@ -149,9 +149,9 @@ export class Operation {
     return this.#plans;
   }
 
-  get requiredScopes(): RequiredScopes {
-    this.#requiredScopes ??= readRequiredScopes(this.#preparation.scopeSchema, this.#document, this.#node);
-    return this.#requiredScopes;
+  get findMissingScopes(): FindMissingScopes {
+    this.#findMissingScopes ??= createFindMissingScopes(this.#preparation.scopeSchema, this.#document, this.#node);
+    return this.#findMissingScopes;
   }
 
   /** Coordinates of the deprecated elements in its text; undefined if there are none. */

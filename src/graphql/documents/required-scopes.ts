@@ -25,23 +25,23 @@ import { scopesOfField, scopesOfType } from '../scopes.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
 
-/** Scopes that an operation requires, computed once for each combination of the conditions in `@skip` and `@include`. */
-export interface RequiredScopes {
-  /** Returns the required scopes that are not granted, in the order of the document. */
-  missing(granted: ReadonlySet<Scope>, variables: Variables): readonly Scope[];
-}
+/** Returns the scopes that an operation requires and that are not granted, in the order of the document. */
+export type FindMissingScopes = (granted: ReadonlySet<Scope>, variables: Variables) => readonly Scope[];
 
 /** Maximum remembered combinations of conditions. Clients choose them, so the number must be limited. */
 const MAX_COMBINATIONS = 16;
 
 const NO_SCOPES: readonly Scope[] = [];
 
-/** Reads the scopes that an operation of a valid document requires. */
-export function readRequiredScopes(
+/**
+ * Creates the function that finds the missing scopes of an operation of a valid document. The required ones are computed once for each combination of the
+ * conditions in `@skip` and `@include`.
+ */
+export function createFindMissingScopes(
   schema: GraphQLSchema,
   document: DocumentNode,
   operation: OperationDefinitionNode,
-): RequiredScopes {
+): FindMissingScopes {
   const conditions = findConditionVariables(document);
   const defaults = defaultsOf(operation);
   const byCombination = new LRUCache<string, readonly Scope[]>({ max: MAX_COMBINATIONS });
@@ -73,16 +73,12 @@ export function readRequiredScopes(
     return type === undefined ? NO_SCOPES : scopesOf(type);
   }
 
-  return {
-    missing(granted, variables) {
-      const ofFields = scopesOfFields(variables);
-      const lists = [...new Set(readRepresentations?.(variables))];
-      const required =
-        lists.length === 0 ? ofFields : [...new Set([...ofFields, ...lists.flat().flatMap(scopesOfRecord)])];
-      return required.every((scope) => granted.has(scope))
-        ? NO_SCOPES
-        : required.filter((scope) => !granted.has(scope));
-    },
+  return (granted, variables) => {
+    const ofFields = scopesOfFields(variables);
+    const lists = [...new Set(readRepresentations?.(variables))];
+    const required =
+      lists.length === 0 ? ofFields : [...new Set([...ofFields, ...lists.flat().flatMap(scopesOfRecord)])];
+    return required.every((scope) => granted.has(scope)) ? NO_SCOPES : required.filter((scope) => !granted.has(scope));
   };
 }
 

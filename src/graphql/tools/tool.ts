@@ -31,7 +31,7 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import { sha256Of } from '../documents/manifest.ts';
-import { type RequiredScopes, readRequiredScopes } from '../documents/required-scopes.ts';
+import { createFindMissingScopes, type FindMissingScopes } from '../documents/required-scopes.ts';
 import { collectFields, fragmentsOf } from '../executor/selections.ts';
 
 /** Operation of a trusted document that AI agents can call. */
@@ -44,7 +44,7 @@ export interface Tool {
   outputSchema: JsonSchema & { type: 'object' };
   /** Hints for the people and programs that decide about a call. `destructiveHint`: whether it may change or delete what exists; absent for reads. */
   annotations: { readOnlyHint: boolean; destructiveHint?: boolean };
-  requiredScopes: RequiredScopes;
+  findMissingScopes: FindMissingScopes;
   text: string;
   /** SHA-256 of the text, by which requests refer to it. */
   hash: string;
@@ -71,7 +71,7 @@ export function createTool(
             readOnlyHint: false,
             destructiveHint: fields.length === 0 || !fields.every(({ extensions }) => 'addsOnly' in extensions),
           },
-    requiredScopes: readRequiredScopes(schema, document, operation),
+    findMissingScopes: createFindMissingScopes(schema, document, operation),
     text,
     hash: sha256Of(text),
   };

@@ -43,9 +43,9 @@ export function createToolServers(
   const { Server, ProtocolError, ProtocolErrorCode } = loadProtocol();
 
   /** Whether a call with default arguments is permitted. Every call is checked again with its arguments. */
-  const isVisible = ({ requiredScopes, hash }: Tool, { scopes, documents }: Identity): boolean =>
+  const isVisible = ({ findMissingScopes, hash }: Tool, { scopes, documents }: Identity): boolean =>
     (documents === undefined || documents.has(hash)) &&
-    (scopes === 'all' || requiredScopes.missing(scopes, {}).length === 0);
+    (scopes === 'all' || findMissingScopes(scopes, {}).length === 0);
 
   return (caller, identity) => {
     const server = new Server(
