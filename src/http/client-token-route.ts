@@ -8,10 +8,9 @@ import { toLoggedError } from '../errors/logged-error.ts';
 import type { RateLimiter } from '../rate-limits/rate-limiter.ts';
 import { rateLimited } from './admission.ts';
 import { requireJson } from './head.ts';
-import type { HandleRequest, IncomingRequest } from './message.ts';
+import { type HandleRequest, type IncomingRequest, REQUEST_ID, toRequestId } from './message.ts';
 import { parseBody, readBody } from './params.ts';
 import type { HttpParts } from './pipeline.ts';
-import { REQUEST_ID, toRequestId } from './request-id.ts';
 
 const MAX_BODY_BYTES = 16 * 1024;
 

@@ -4,8 +4,7 @@ import type { Logger } from 'pino';
 import type { ClientKind, ClientRules, RulesByClientKind } from '../auth/identity.ts';
 import { limitLines } from '../lib/line-limit.ts';
 import { toPrintable } from '../lib/text.ts';
-import type { IncomingRequest, OutgoingResponse } from './message.ts';
-import { REQUEST_ID, toRequestId } from './request-id.ts';
+import { type IncomingRequest, type OutgoingResponse, REQUEST_ID, toRequestId } from './message.ts';
 
 /** Response headers that web pages may read. */
 const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset';

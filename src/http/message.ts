@@ -1,5 +1,6 @@
 // Requests and responses as the pipeline and the other routes see them.
 
+import { randomUUID } from 'node:crypto';
 import type { Signal } from '../lib/signal.ts';
 
 /** Request from `node:http` or the Fetch API, in the form that the pipeline reads. */
@@ -39,6 +40,16 @@ export interface OutgoingResponse {
   headers: Readonly<Record<string, string>>;
   body: string | Uint8Array<ArrayBuffer> | undefined;
 }
+
+/** Name of the header with the id of a request, in requests and responses. Both services have it in their logs. */
+export const REQUEST_ID = 'x-request-id';
+
+/** Form of ids from clients, which must fit into a header and a log line. */
+const REQUEST_ID_FORM = /^[\w.:-]{1,128}$/;
+
+/** Returns the client's id if it is acceptable, otherwise a new one. */
+export const toRequestId = (given: string | undefined): string =>
+  given !== undefined && REQUEST_ID_FORM.test(given) ? given : randomUUID();
 
 /** Handles one request. Never rejects. */
 export type HandleRequest = (request: IncomingRequest) => Promise<OutgoingResponse>;

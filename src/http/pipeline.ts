@@ -21,9 +21,8 @@ import type { Prepare } from './engine.ts';
 import { bypassesCache, pathOf, queryOf, readHead } from './head.ts';
 import type { InFlightRequests } from './in-flight-requests.ts';
 import { lazyRequest } from './lazy-request.ts';
-import type { HandleRequest, IncomingRequest, OutgoingResponse } from './message.ts';
+import { type HandleRequest, type IncomingRequest, type OutgoingResponse, REQUEST_ID, toRequestId } from './message.ts';
 import { type Params, paramsFromBody, paramsFromQuery, parseBody, readBody, readFlags } from './params.ts';
-import { REQUEST_ID, toRequestId } from './request-id.ts';
 import { type UpstreamSelector, withUpstream } from './select-upstream.ts';
 
 /** Request from its head to its response. Each step adds what it finds. */

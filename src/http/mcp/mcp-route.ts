@@ -1,14 +1,18 @@
 // Serves tools to AI agents with the Model Context Protocol (MCP), over HTTP and streams.
 
+import { createRequire } from 'node:module';
+import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import { missingCredential } from '../../auth/authenticate.ts';
+import type { Identity } from '../../auth/identity.ts';
 import { refuse } from '../../errors/codes.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { pathOf, readHead } from '../head.ts';
-import type { IncomingRequest, OutgoingResponse } from '../message.ts';
+import { type IncomingRequest, type OutgoingResponse, toRequestId } from '../message.ts';
 import { parseBody, readBody } from '../params.ts';
-import type { HttpParts, Respond } from '../pipeline.ts';
+import { type HttpParts, type Respond, RunningRequests } from '../pipeline.ts';
 import { findMessageProblem, type McpStreams } from './messages.ts';
-import { serveStreams } from './streams.ts';
 import { type CreateToolServer, loadProtocol } from './tool-server.ts';
 
 /** Path at which AI agents call tools. */
@@ -110,3 +114,70 @@ const MAX_METHOD = 50;
 /** Returns the method of a message; `?` if it has none. */
 const methodOf = (message: unknown): string =>
   isRecord(message) && typeof message.method === 'string' ? message.method.slice(0, MAX_METHOD) : '?';
+
+/** Loads the part of the protocol's package for standard input and output. */
+const loadStdio = (): typeof import('@modelcontextprotocol/server/stdio') =>
+  createRequire(import.meta.url)('@modelcontextprotocol/server/stdio');
+
+/** Maximum length of a problem in the log, which may quote what a client sent. */
+const MAX_PROBLEM = 200;
+
+/** Serves one client until a stream ends. Calls that are in flight when the input ends are answered. */
+async function serveStreams(
+  { input, output, authorization, signal }: McpStreams,
+  identity: Identity,
+  endpoint: string,
+  createToolServer: CreateToolServer,
+  logger: Logger,
+): Promise<void> {
+  const { serveStdio, StdioServerTransport } = loadStdio();
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const calls = new RunningRequests();
+
+  /** Delays the end of the input, at which the transport cancels all calls. */
+  async function* readInput(): AsyncGenerator<unknown> {
+    try {
+      yield* input;
+    } catch {
+      return; // It was closed before its end.
+    }
+    await setImmediate(); // The transport gets the last chunk first.
+    await calls.finished();
+    await setImmediate(); // It sends the last response first.
+  }
+
+  class EndingTransport extends StdioServerTransport {
+    override async close(): Promise<void> {
+      await super.close();
+      end();
+    }
+  }
+
+  const caller = {
+    request: {
+      scheme: 'http' as const,
+      host: undefined,
+      remoteAddress: undefined,
+      header: (name: string) => (name === 'authorization' ? authorization : undefined),
+      toFetchRequest: () =>
+        new Request(new URL(endpoint, 'http://localhost'), { method: 'POST', headers: { authorization } }),
+    },
+    endpoint,
+    get requestId() {
+      return toRequestId(undefined); // A new one for each call.
+    },
+    onCall: (call: Promise<unknown>) => calls.track(call),
+  };
+  const lines = Readable.from(readInput());
+  output.once('close', end).once('error', end);
+  const connection = serveStdio(() => createToolServer(caller, identity), {
+    transport: new EndingTransport(lines, output),
+    onerror: ({ message }) => logger.warn({ problem: message.slice(0, MAX_PROBLEM) }, 'mcp message rejected'),
+  });
+  signal?.addEventListener('abort', () => end(), { once: true });
+  if (signal?.aborted !== true) {
+    await ended;
+  }
+  await connection.close();
+  lines.destroy();
+}

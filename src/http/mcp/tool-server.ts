@@ -10,9 +10,8 @@ import { VERSION } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import type { Signal } from '../../lib/signal.ts';
 import { withoutMarkdown } from '../../lib/text.ts';
-import type { HandleRequest, IncomingRequest } from '../message.ts';
+import { type HandleRequest, type IncomingRequest, REQUEST_ID } from '../message.ts';
 import type { RunningRequests } from '../pipeline.ts';
-import { REQUEST_ID } from '../request-id.ts';
 import { findJsonProblem } from './messages.ts';
 
 /** Shown to agents. Text from the service must not pass for instructions. */
