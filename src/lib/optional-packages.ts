@@ -11,19 +11,13 @@ const OPTIONAL_PACKAGES = {
 /** A package is not installed, or is not the one that the gateway needs. */
 export class MissingPackageError extends Error {}
 
-/** Returns a clause that says that the package of a feature is missing; undefined if it is installed. */
-export function findMissingPackage(feature: keyof typeof OPTIONAL_PACKAGES): string | undefined {
-  const { name, major, feature: subject } = OPTIONAL_PACKAGES[feature];
-  return orUndefined(() => import.meta.resolve(name)) === undefined
-    ? `${subject} needs the package ${name}. Install it with "npm install ${name}@${major}"`
-    : undefined;
-}
-
-/** @throws {MissingPackageError} if the package of a feature is not installed */
+/** @throws {MissingPackageError} if the package of a feature is not installed. The message is a clause */
 export function assertInstalled(feature: keyof typeof OPTIONAL_PACKAGES): void {
-  const problem = findMissingPackage(feature);
-  if (problem !== undefined) {
-    throw new MissingPackageError(problem);
+  const { name, major, feature: subject } = OPTIONAL_PACKAGES[feature];
+  if (orUndefined(() => import.meta.resolve(name)) === undefined) {
+    throw new MissingPackageError(
+      `${subject} needs the package ${name}. Install it with "npm install ${name}@${major}"`,
+    );
   }
 }
 

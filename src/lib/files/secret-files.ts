@@ -62,9 +62,6 @@ export const checkEach =
     return undefined;
   };
 
-export const findSecretProblems = (sources: SecretSources, findProblem?: FindProblem): readonly SourceProblem[] =>
-  problemsOf(() => createSecretFiles(sources, findProblem));
-
 /** Returns the problems with which reading secrets fails; none if it succeeds. */
 export const problemsOf = (read: () => unknown): readonly SourceProblem[] => caught(SecretError, read)?.problems ?? [];
 

@@ -12,14 +12,14 @@ import {
 } from '../../../../src/graphql/documents/manifest.ts';
 import { caught } from '../../../../src/lib/caught.ts';
 import {
+  createSecretFiles,
   type FindProblem,
-  findSecretProblems,
   problemsOf,
   type Secret,
   type SourceProblem,
 } from '../../../../src/lib/files/secret-files.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
-import { findMissingPackage } from '../../../../src/lib/optional-packages.ts';
+import { assertInstalled, MissingPackageError } from '../../../../src/lib/optional-packages.ts';
 import { readRedisServer } from '../../../../src/redis/redis-connection.ts';
 import type { SettingProblem } from '../../../../src/settings/define.ts';
 import { findHeaderProblem, type Kind, OWN_SECRETS, requireLength } from '../../../../src/settings/kinds.ts';
@@ -101,6 +101,12 @@ const checkTogether = (
     path: [...(parts[0]?.path.slice(0, -1) ?? []), name],
     message: problem,
   }));
+
+/** Returns the problems with which reading secrets fails; none if it succeeds. */
+const findSecretProblems = (
+  sources: Parameters<typeof createSecretFiles>[0],
+  findProblem: FindProblem,
+): readonly SourceProblem[] => problemsOf(() => createSecretFiles(sources, findProblem));
 
 const checkSecret = (part: PartOfKind, findProblem: FindProblem): SettingProblem[] =>
   checkTogether([part], (secrets) => findSecretProblems({ secrets }, findProblem));
@@ -197,6 +203,6 @@ function checkSandbox({ path, value }: PartOfKind): SettingProblem[] {
 
 function checkPackage(feature: 'redis' | 'mcp', parts: readonly PartOfKind[]): SettingProblem[] {
   const users = parts.filter(({ value }) => isRecord(value));
-  const message = users.length === 0 ? undefined : findMissingPackage(feature);
+  const message = users.length === 0 ? undefined : caught(MissingPackageError, () => assertInstalled(feature))?.message;
   return message === undefined ? [] : users.map(({ path }) => ({ path, message }));
 }
