@@ -165,10 +165,7 @@ export function createGateway(
 }
 
 /** Code of the user that becomes part of a gateway. */
-export interface Extensions {
-  plugins?: readonly HostPlugin[];
-  modules?: readonly GatewayModule[];
-}
+export type Extensions = Pick<OptionalGatewayOptions, 'plugins' | 'modules'>;
 
 /**
  * Builds a gateway of valid settings.
@@ -276,7 +273,7 @@ export function buildGateway(
     paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH),
     route: createClientTokenRoute(browser.clientTokens, limiter, parts),
   };
-  const handle = createRouter(cors, findPage, { mcp, clientTokens, pipeline });
+  const handle = createRouter(cors, findPage, [mcp, clientTokens], pipeline);
 
   const metricsSnapshot = () => [
     ...metrics.snapshot(),

@@ -39,20 +39,12 @@ export function createInFlightRequests(
   });
   const all: Count = { running: 0 };
   const callers = createPerCredential<Count>(() => ({ running: 0 }));
-  const byUpstream = new Map<string | undefined, Count>(); // As many as are configured.
+  const names = upstreams === undefined ? [undefined] : Object.keys(upstreams);
+  const byUpstream = new Map<string | undefined, Count>(names.map((name) => [name, { running: 0 }]));
 
   /** Returns the count of the upstream; undefined without a credential, because no upstream is called then. */
-  function upstreamOf({ credential, upstreamName }: Identity): Count | undefined {
-    if (credential === undefined) {
-      return undefined;
-    }
-    let count = byUpstream.get(upstreamName);
-    if (count === undefined) {
-      count = { running: 0 };
-      byUpstream.set(upstreamName, count);
-    }
-    return count;
-  }
+  const upstreamOf = ({ credential, upstreamName }: Identity): Count | undefined =>
+    credential === undefined ? undefined : byUpstream.get(upstreamName);
 
   /** Logs that a limit is reached, and returns the refusal. */
   function refuseFor(

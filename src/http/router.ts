@@ -12,14 +12,20 @@ interface Route {
 }
 
 /**
- * Creates the router. It tries the routes for AI agents and client tokens, then GraphiQL's page, and passes everything else to the pipeline.
- * It answers preflights itself.
+ * Creates the router. It tries the routes, then GraphiQL's page, and passes everything else to the pipeline. It answers preflights itself.
+ *
+ * @param routes those for AI agents and client tokens, if they are served
  */
 export function createRouter(
   cors: Cors,
   findPage: FindPage,
-  { mcp, clientTokens, pipeline }: { mcp: Route | undefined; clientTokens: Route | undefined; pipeline: HandleRequest },
+  routes: readonly (Route | undefined)[],
+  pipeline: HandleRequest,
 ): HandleRequest {
+  const byPath = new Map(
+    routes.flatMap((each) => (each ? [...each.paths].map((path) => [path, each.route] as const) : [])),
+  );
+
   /** Adds the common headers to a response that has none. */
   async function withCommonHeaders(
     request: IncomingRequest,
@@ -30,15 +36,12 @@ export function createRouter(
   }
 
   return (request) => {
-    const path = pathOf(request);
     if (request.method === 'OPTIONS') {
       return withCommonHeaders(request, cors.preflight(request));
     }
-    if (mcp?.paths.has(path)) {
-      return mcp.route(request);
-    }
-    if (clientTokens?.paths.has(path)) {
-      return clientTokens.route(request);
+    const route = byPath.get(pathOf(request));
+    if (route !== undefined) {
+      return route(request);
     }
     const page = findPage(request);
     return page === undefined ? pipeline(request) : withCommonHeaders(request, page());
