@@ -4,17 +4,15 @@ import { isUtf8 } from 'node:buffer';
 import type { ClientRules } from '../auth/identity.ts';
 import { bodyTooLarge, type Refusal, refuse } from '../errors/codes.ts';
 import type { RequestFlags } from '../graphql/context.ts';
+import type { DocumentRequest } from '../graphql/documents/trusted-documents.ts';
 import { withoutByteOrderMark } from '../lib/files/text-file.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { IncomingRequest } from './message.ts';
 
 /** Parameters of a GraphQL request (GraphQL over HTTP, section 5.1), and the id of a trusted document. */
-export interface Params {
-  query: string | undefined;
-  documentId: string | undefined;
+export interface Params extends DocumentRequest {
   operationName: string | undefined;
   variables: Readonly<Record<string, unknown>>;
-  extensions: Readonly<Record<string, unknown>> | undefined;
 }
 
 const KNOWN = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions']);

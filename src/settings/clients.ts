@@ -126,12 +126,7 @@ const serverGroup = group(clientKind);
 /** Whether servers are served: a switch, or their settings. The output is `false` if they are not. */
 const server = z
   .union([onOff(), z.null(), serverGroup], 'must be on, off or an object of settings')
-  .transform((value) => {
-    if (value === false) {
-      return false as const;
-    }
-    return value === true || value === null ? serverGroup.parse({}) : value;
-  });
+  .transform((value) => (value === true || value === null ? serverGroup.parse({}) : value));
 
 /** API key of a tenant whose upstream is not the default one. */
 const tenant = group({

@@ -190,10 +190,8 @@ export const storedFailure = (error: UpstreamError): UpstreamError =>
   });
 
 /** Returns the error for input that the gateway itself rejects. */
-export const invalidInput = (endpoint: Endpoint, issues: InputIssue[]): UpstreamError => {
-  const message = issues.map((issue) => issue.message).join(' ');
-  return errorOf('invalidInput', endpoint, { message, issues });
-};
+export const invalidInput = (endpoint: Endpoint, issues: InputIssue[]): UpstreamError =>
+  errorOf('invalidInput', endpoint, { message: issues.map(({ message }) => message).join(' '), issues });
 
 /** State of a rate limit: the service's for a credential, or the gateway's for a caller. */
 export interface RateLimitState {

@@ -31,7 +31,7 @@ const MAX_LOGGED = 10_000;
 const MAX_NORMALIZED = 100;
 
 /** Request for a document: its text, its id, or both. */
-interface DocumentRequest {
+export interface DocumentRequest {
   query: string | undefined;
   documentId: string | undefined;
   /** May contain Apollo's form of an id: `persistedQuery.sha256Hash`. */

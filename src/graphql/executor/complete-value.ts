@@ -157,10 +157,7 @@ function ignoreRejections(items: readonly unknown[]): void {
 }
 
 const isIterable = (value: unknown): value is Iterable<unknown> =>
-  typeof value === 'object' &&
-  value !== null &&
-  Symbol.iterator in value &&
-  typeof value[Symbol.iterator] === 'function';
+  typeof value === 'object' && value !== null && typeof Reflect.get(value, Symbol.iterator) === 'function';
 
 /** Maximum depth of what scalars return, deeper than any JSON that those of the gateway accept. */
 const MAX_DEPTH = 64;

@@ -189,23 +189,16 @@ function planField(
   };
 }
 
+/** Fields of introspection. Types other than the root type of queries have only the first. */
+const META_FIELDS = [TypeNameMetaFieldDef, SchemaMetaFieldDef, TypeMetaFieldDef];
+
 function findDefinition(
   schema: GraphQLSchema,
   parentType: GraphQLObjectType,
   name: string,
 ): GraphQLField<unknown, unknown> | undefined {
-  if (name === TypeNameMetaFieldDef.name) {
-    return TypeNameMetaFieldDef;
-  }
-  if (parentType === schema.getQueryType()) {
-    if (name === SchemaMetaFieldDef.name) {
-      return SchemaMetaFieldDef;
-    }
-    if (name === TypeMetaFieldDef.name) {
-      return TypeMetaFieldDef;
-    }
-  }
-  return parentType.getFields()[name];
+  const metaFields = parentType === schema.getQueryType() ? META_FIELDS : [TypeNameMetaFieldDef];
+  return metaFields.find((field) => field.name === name) ?? parentType.getFields()[name];
 }
 
 function planValue(type: GraphQLOutputType, nodes: readonly FieldNode[]): ValuePlan {

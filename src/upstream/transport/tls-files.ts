@@ -71,11 +71,7 @@ function toContexts(secrets: ReadonlyMap<string, string>, onCertificate: (expiry
   const expiries = [ca, cert].flatMap((text) => (text === undefined ? [] : lastExpiryOf(text)));
   const trusted = ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] };
   return {
-    service: createSecureContext({
-      ...trusted,
-      ...(cert !== undefined && { cert }),
-      ...(key !== undefined && { key }),
-    }),
+    service: createSecureContext({ ...trusted, cert, key }),
     proxy: createSecureContext(trusted),
     expiresAt: expiries.length === 0 ? undefined : Math.min(...expiries),
   };
