@@ -9,7 +9,7 @@ import { findId } from '../references.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse, dataResponse, emptyResponse } from '../response.ts';
 import { documentOf, integer, isRow, optionalText, type Row, readPage, requireRow, text, toRow } from '../rows.ts';
-import { createSubscriberFinder, toSubscriber } from './subscribers.ts';
+import { createSubscriberFinder } from './subscribers.ts';
 
 /** Order and limits of pages of messages. */
 export const NEWEST_FIRST = 'ORDER BY created_at DESC, rowid DESC LIMIT :limit OFFSET :offset';
@@ -121,12 +121,12 @@ interface NewMessage extends Omit<NotificationRecord & TransactionRecord, 'chann
 /** Creates the function that writes a message. Its content is that of the workflow's first active step on its channel, unless it has its own. */
 export function createMessageWriter(database: SandboxDatabase) {
   const insert = database.prepare('INSERT INTO messages (id, environment_id, document) VALUES (?, ?, ?)');
-  const findSubscriber = database.prepare('SELECT * FROM subscribers WHERE id = ?');
+  const findSubscriber = database.prepare('SELECT document FROM subscribers WHERE id = ?');
   return (environment: Environment, message: NewMessage): void => {
     const { id, workflowId, workflow, subscriberId, notificationId, payload = {}, overrides = {}, ...rest } = message;
     const { seen = false, read = false, channel, createdAt } = rest;
     const row = findSubscriber.get(subscriberId);
-    const recipient: Row = row === undefined ? {} : toSubscriber(environment, row);
+    const recipient = documentOf(row);
     const listed = Object.entries(recipient).filter(([name]) => OF_RECIPIENT.includes(name));
     const subscriber = row && Object.fromEntries(listed);
     const step = stepsOf(workflow).find(({ active, template }) => active && toRow(template).type === channel);

@@ -6,7 +6,7 @@ import { ApiError } from '../errors.ts';
 import { createId, sampleId } from '../ids.ts';
 import type { OperationRequest, Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';
-import { integer, isRow, json, optionalText, type Row, readPage, text } from '../rows.ts';
+import { documentOf, integer, isRow, optionalText, type Row, readPage, text } from '../rows.ts';
 
 export const resource: Resource = {
   schema: `
@@ -14,32 +14,27 @@ export const resource: Resource = {
       id TEXT PRIMARY KEY,
       environment_id TEXT NOT NULL,
       subscriber_id TEXT NOT NULL,
-      first_name TEXT,
-      last_name TEXT,
-      email TEXT,
-      phone TEXT,
-      avatar TEXT,
-      locale TEXT,
-      data TEXT,
-      channels TEXT,
-      created_at TEXT NOT NULL,
-      updated_at TEXT NOT NULL,
+      document TEXT NOT NULL,
       UNIQUE (environment_id, subscriber_id)
     ) STRICT;
   `,
 
   writeRecords(database, { subscribers = [] }, { environment, now }) {
-    const upsert = database.prepare(UPSERT);
+    const find = database.prepare(FIND);
+    const save = database.prepare(SAVE);
     for (const { id, createdAt = now, ...fields } of subscribers) {
-      const ownId = id ?? sampleId(environment, 'subscriber', fields.subscriberId);
-      upsert.run(toParameters(environment, ownId, createdAt, fields));
+      const _id = id ?? sampleId(environment, 'subscriber', fields.subscriberId);
+      const known: Row = { _id, createdAt, ...documentOf(find.get(environment.id, fields.subscriberId)) };
+      const channels = toChannels(environment, fields.channels ?? known.channels);
+      const document = toDocument(environment, known, { ...fields, channels }, createdAt);
+      save.run(_id, environment.id, fields.subscriberId, JSON.stringify(document));
     }
   },
 
   recordList: {
     title: 'Subscribers',
     sql: `
-      SELECT subscriber_id AS id, concat_ws(' ', first_name, last_name) AS label
+      SELECT subscriber_id AS id, concat_ws(' ', document ->> '$.firstName', document ->> '$.lastName') AS label
       FROM subscribers
       WHERE environment_id = ?
       ORDER BY rowid
@@ -50,7 +45,9 @@ export const resource: Resource = {
   createHandlers(database, clock) {
     const write = createSubscriberWriter(database);
     const findExisting = createSubscriberFinder(database);
-    const list = database.prepare('SELECT * FROM subscribers WHERE environment_id = ? ORDER BY rowid LIMIT ? OFFSET ?');
+    const list = database.prepare(
+      'SELECT document FROM subscribers WHERE environment_id = ? ORDER BY rowid LIMIT ? OFFSET ?',
+    );
     const count = database.prepare('SELECT count(*) AS total FROM subscribers WHERE environment_id = ?');
     const remove = database.prepare('DELETE FROM subscribers WHERE id = ?');
     const leaveTopics = database.prepare(`
@@ -62,16 +59,15 @@ export const resource: Resource = {
       /** Creates the subscriber, or updates the one with the same id. Absent fields keep their values, null and empty texts clear them, and `data` is replaced, not merged. */
       createSubscriber(request) {
         const subscriberId = text(request.body, 'subscriberId').trim();
-        const row = write(request, { ...request.body, subscriberId }, clock());
-        return dataResponse(201, toSubscriber(request.environment, row));
+        return dataResponse(201, write(request, { ...request.body, subscriberId }, clock()));
       },
 
-      getSubscriber: (request) => dataResponse(200, toSubscriber(request.environment, findExisting(request))),
+      getSubscriber: (request) => dataResponse(200, findExisting(request)),
 
       /** As in the real service, a full page has `hasMore`, even if it is the last one. */
       listSubscribers({ environment, query, traits }) {
         const { page, size: pageSize, limit, offset } = readPage(query.page, query.limit);
-        const data = list.all(environment.id, limit, offset).map((row) => toSubscriber(environment, row));
+        const data = list.all(environment.id, limit, offset).map(documentOf);
         const rest = traits.has('no-hasMore')
           ? { totalCount: integer(count.get(environment.id) ?? {}, 'total') }
           : { hasMore: data.length === limit };
@@ -79,16 +75,17 @@ export const resource: Resource = {
       },
 
       updateSubscriber(request) {
-        const known = findExisting(request, 400, (id) => `SubscriberId: ${id} not found`);
-        const row = write(request, { ...request.body, subscriberId: known.subscriber_id }, clock());
-        return dataResponse(200, toSubscriber(request.environment, row));
+        const { subscriberId } = findExisting(request, 400, (id) => `SubscriberId: ${id} not found`);
+        return dataResponse(200, write(request, { ...request.body, subscriberId }, clock()));
       },
 
       deleteSubscriber(request) {
         const { environment, traits } = request;
-        const row = traits.has('unknown-deletion-400') ? findExisting(request, 400, notDeleted) : findExisting(request);
-        leaveTopics.run(text(row, 'subscriber_id'), environment.id);
-        remove.run(row.id);
+        const { id, subscriberId } = traits.has('unknown-deletion-400')
+          ? findExisting(request, 400, notDeleted)
+          : findExisting(request);
+        leaveTopics.run(subscriberId, environment.id);
+        remove.run(id);
         return dataResponse(200, { acknowledged: true, status: 'deleted' });
       },
     };
@@ -97,7 +94,7 @@ export const resource: Resource = {
 
 const notFound = (id: string) => `Subscriber not found for id ${id}`;
 
-/** Creates the function that returns the row of a path's subscriber, or throws an error with the given status and message. */
+/** Creates the function that returns a path's subscriber, or throws an error with the given status and message. */
 export function createSubscriberFinder(database: SandboxDatabase) {
   const find = database.prepare(FIND);
   return ({ environment, params }: OperationRequest, status = 404, toMessage = notFound) => {
@@ -106,81 +103,59 @@ export function createSubscriberFinder(database: SandboxDatabase) {
     if (row === undefined) {
       throw new ApiError(status, toMessage(subscriberId));
     }
-    return { ...row, id: text(row, 'id'), subscriber_id: subscriberId };
+    const subscriber = documentOf(row);
+    return { ...subscriber, id: text(subscriber, 'id'), subscriberId };
   };
 }
 
 const notDeleted = (id: string) => `Could not find subscriber ${id} to delete`;
 
 /**
- * Creates the function that creates a subscriber, or updates the one with the same id, and returns its row: as in the real service, one that was
+ * Creates the function that creates a subscriber, or updates the one with the same id, and returns it: as in the real service, one that was
  * updated with the time of the update before. It throws an `ApiError` for invalid fields.
  */
 export function createSubscriberWriter(database: SandboxDatabase) {
   const find = database.prepare(FIND);
-  const upsert = database.prepare(UPSERT);
+  const save = database.prepare(SAVE);
   return ({ environment, traits }: Pick<OperationRequest, 'environment' | 'traits'>, fields: Row, now: Date): Row => {
     checkSubscriber(fields);
-    const known = find.get(environment.id, text(fields, 'subscriberId'));
+    const [id, time, subscriberId] = [createId(now), now.toISOString(), text(fields, 'subscriberId')];
+    const stored = documentOf(find.get(environment.id, subscriberId));
+    const known: Row = { _id: id, createdAt: time, updatedAt: time, ...stored };
     const isKept = ([name, value]: [string, unknown]) => value === null && name !== 'email';
     const sent = Object.entries(fields).filter((field) => !(traits.has('keeps-nulls') && isKept(field)));
-    const channels = addChannels(channelsOf(environment, known), toChannels(environment, fields.channels));
-    const input = { ...Object.fromEntries(sent), channels };
-    const row = upsert.get(toParameters(environment, createId(now), now.toISOString(), input)) ?? {};
-    return known === undefined ? row : { ...row, updated_at: known.updated_at };
+    const channels = addChannels(toChannels(environment, known.channels), toChannels(environment, fields.channels));
+    const document = toDocument(environment, known, { ...Object.fromEntries(sent), channels }, time);
+    save.run(id, environment.id, subscriberId, JSON.stringify(document));
+    return { ...document, updatedAt: known.updatedAt };
   };
 }
 
-const FIND = 'SELECT * FROM subscribers WHERE environment_id = ? AND subscriber_id = ?';
+const FIND = 'SELECT document FROM subscribers WHERE environment_id = ? AND subscriber_id = ?';
 
-const TEXTS = [
-  ['firstName', 'first_name'],
-  ['lastName', 'last_name'],
-  ['email', 'email'],
-  ['phone', 'phone'],
-  ['avatar', 'avatar'],
-  ['locale', 'locale'],
-] as const;
-
-const FIELDS = [...TEXTS, ['data', 'data'], ['channels', 'channels']] as const;
-
-const UPSERT = `
-  INSERT INTO subscribers (id, environment_id, subscriber_id, ${FIELDS.map(([, column]) => column).join(', ')}, created_at, updated_at)
-  VALUES (:id, :environment, :subscriberId, ${FIELDS.map(([field]) => `:${field}`).join(', ')}, :now, :now)
-  ON CONFLICT (environment_id, subscriber_id) DO UPDATE SET
-    ${FIELDS.map(([field, column]) => `${column} = iif('${field}' IN (SELECT value FROM json_each(:sent)), excluded.${column}, ${column}),`).join('\n')}
-    updated_at = excluded.updated_at
-  RETURNING *
+/** Stores a subscriber. A known one keeps its id. */
+const SAVE = `
+  INSERT INTO subscribers (id, environment_id, subscriber_id, document) VALUES (?, ?, ?, ?)
+  ON CONFLICT (environment_id, subscriber_id) DO UPDATE SET document = excluded.document
 `;
 
-function toParameters(environment: Environment, id: string, now: string, input: Row) {
-  return {
-    id,
-    environment: environment.id,
-    subscriberId: text(input, 'subscriberId'),
-    ...Object.fromEntries(TEXTS.map(([field]) => [field, optionalText(input, field) || null])),
-    data: input.data == null ? null : JSON.stringify(input.data),
-    channels: input.channels == null ? null : JSON.stringify(input.channels),
-    sent: JSON.stringify(Object.keys(input)),
-    now,
-  };
-}
+/** Members that requests set, besides the channels. */
+const FIELDS = ['firstName', 'lastName', 'email', 'phone', 'avatar', 'locale', 'data'];
 
-/** Returns a subscriber as the service does. */
-export function toSubscriber(environment: Environment, row: Row) {
-  const id = text(row, 'id');
-  const profile = TEXTS.map(([field, column]) => [field, optionalText(row, column)]);
+/** Returns a subscriber as the service does, with other values of its fields. Null and empty texts clear them. */
+function toDocument(environment: Environment, known: Row, fields: Row, updatedAt: string) {
+  const all: Row = { ...known, ...fields };
+  const filled = FIELDS.filter((name) => all[name] != null && all[name] !== '');
   return {
-    _id: id,
-    id,
-    subscriberId: text(row, 'subscriber_id'),
-    ...Object.fromEntries(profile.filter(([, value]) => value !== null)),
-    ...(row.data !== null && { data: json(row, 'data') }),
-    channels: channelsOf(environment, row),
+    _id: known._id,
+    id: known._id,
+    subscriberId: fields.subscriberId,
+    ...Object.fromEntries(filled.map((name) => [name, all[name]])),
+    channels: fields.channels,
     ...environment.owner,
     deleted: false,
-    createdAt: text(row, 'created_at'),
-    updatedAt: text(row, 'updated_at'),
+    createdAt: known.createdAt,
+    updatedAt,
     __v: 0,
   };
 }
@@ -194,9 +169,6 @@ const toChannels = (environment: Environment, channels: unknown): Row[] =>
       const name = String(channel.integrationIdentifier ?? channel.providerId);
       return { ...channel, _integrationId: _integrationId ?? sampleId(environment, 'integration', name) };
     });
-
-const channelsOf = (environment: Environment, row: Row | undefined): Row[] =>
-  toChannels(environment, row?.channels == null ? [] : json(row, 'channels'));
 
 /** Adds channels to those of a subscriber. Credentials of an integration that it has are merged, and its device tokens are added. */
 function addChannels(known: readonly Row[], added: readonly Row[]): Row[] {
