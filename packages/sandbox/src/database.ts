@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { SandboxError } from './errors.ts';
 import { integer, text } from './rows.ts';
@@ -66,6 +66,18 @@ export class SandboxDatabase {
 
   prepare(sql: string): StatementSync {
     return this.#connection.prepare(sql);
+  }
+
+  /** Prepares a query with named parameters that lists records, which are read by pages. The number and the size of a page can be texts. */
+  preparePages(sql: string) {
+    const list = this.prepare(`${sql} LIMIT :limit OFFSET :offset`);
+    const count = this.prepare(`SELECT count(*) AS total FROM (${sql})`);
+    return (parameters: Record<string, SQLInputValue>, page: unknown = 0, pageSize: unknown = 10) => {
+      const [limit, offset] = [Number(pageSize), Number(page) * Number(pageSize)];
+      const rows = list.all({ ...parameters, limit, offset });
+      const totalCount = integer(count.get(parameters) ?? {}, 'total');
+      return { page, pageSize, totalCount, hasMore: offset + rows.length < totalCount, rows };
+    };
   }
 
   /**

@@ -20,11 +20,6 @@ export function requireRow(row: Row | undefined, noun: string, key: string): Row
   return row;
 }
 
-/** Reads the number and size of a page. */
-export function readPage(page: unknown = 0, size: unknown = 10) {
-  return { page, size, limit: Number(size), offset: Number(page) * Number(size) };
-}
-
 /** Returns a record found by its id. @throws {ApiError} 404 if there is none, or 500 */
 export function requireRecord(row: Row | undefined, noun: string, id: string): Row {
   if (row === undefined) {

@@ -72,7 +72,7 @@ function createTrigger(database: SandboxDatabase, topUp: () => void) {
     SELECT 1 FROM messages WHERE environment_id = ?1 AND transaction_id = ?2
     UNION ALL
     SELECT 1 FROM notifications
-    WHERE environment_id = ?1 AND transaction_id = ?2 AND coalesce(message_channels, channels) <> '[]' LIMIT 1
+    WHERE environment_id = ?1 AND transaction_id = ?2 AND message_channels <> '[]' LIMIT 1
   `);
   const findSubscriber = database.prepare('SELECT id FROM subscribers WHERE environment_id = ? AND subscriber_id = ?');
   const findTopic = database.prepare('SELECT id FROM topics WHERE environment_id = ? AND key = ?');
@@ -81,7 +81,7 @@ function createTrigger(database: SandboxDatabase, topUp: () => void) {
     FROM topic_subscribers JOIN subscribers USING (subscriber_id)
     WHERE environment_id = ? AND topic_id = ? AND subscriber_id <> ?
   `);
-  const writeNotification = createNotificationWriter(database, '[]');
+  const writeNotification = createNotificationWriter(database);
   const writeMessage = createMessageWriter(database);
   const { isWanted } = createPreferences(database);
   const writeSubscriber = createSubscriberWriter(database);
@@ -143,7 +143,7 @@ function createTrigger(database: SandboxDatabase, topUp: () => void) {
     for (const subscriberId of subscribers) {
       const sent = { subscriberId, transactionId, workflowId: text(workflow, 'id'), createdAt: now.toISOString() };
       const notificationId = createId(now);
-      writeNotification(environment, { ...sent, id: notificationId, channels });
+      writeNotification(environment, { ...sent, id: notificationId, channels }, []);
       for (const channel of channels.filter((each) => isWanted(subscriberId, document, each))) {
         const id = sampleId(environment, 'message', transactionId, subscriberId, channel); // Examples can name it.
         writeMessage(environment, { ...sent, ...content, id, notificationId, channel });

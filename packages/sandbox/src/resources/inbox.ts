@@ -5,7 +5,7 @@ import { ApiError } from '../errors.ts';
 import { CHANNELS, type Channel } from '../records.ts';
 import type { OperationRequest, Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';
-import { assertRecordId, documentOf, type Row, readPage, requireRow, text, toRow } from '../rows.ts';
+import { assertRecordId, documentOf, type Row, requireRow, text, toRow } from '../rows.ts';
 import { NEWEST_FIRST } from './messages.ts';
 import { createSubscriberFinder } from './subscribers.ts';
 
@@ -34,7 +34,7 @@ export const resource: Resource = {
 
   createHandlers(database, clock) {
     const findSubscriber = createSubscriberFinder(database);
-    const list = database.prepare(`SELECT document FROM messages WHERE ${INBOX} ${NEWEST_FIRST}`);
+    const readPage = database.preparePages(`SELECT document FROM messages WHERE ${INBOX} ${NEWEST_FIRST}`);
     const count = database.prepare(`SELECT min(count(*), :limit) AS count FROM messages WHERE ${INBOX}`);
     const change = database.prepare(`UPDATE messages SET document = json_patch(document, :changes) WHERE ${INBOX}`);
     const find = database.prepare(
@@ -67,14 +67,12 @@ export const resource: Resource = {
         const toMessage = (id: string) =>
           `Subscriber not found for this environment with the id: ${id}. Make sure to create a subscriber before fetching the feed.`;
         const subscriber = findSubscriber(request, 400, toMessage).id;
-        const { page, size: pageSize, limit, offset } = readPage(query.page, query.limit);
-        if (limit > MAX_PAGE_SIZE) {
+        if (Number(query.limit) > MAX_PAGE_SIZE) {
           throw new ApiError(400, [`limit must not be greater than ${MAX_PAGE_SIZE}`]);
         }
         const filter = JSON.stringify({ seen, read, feeds });
-        const data = list.all({ subscriber, filter, limit: limit + 1, offset }).map(documentOf);
-        const hasMore = data.splice(limit).length > 0;
-        return bareResponse(200, { data, totalCount: data.length, hasMore, pageSize, page });
+        const { rows, hasMore, pageSize, page } = readPage({ subscriber, filter }, query.page, query.limit);
+        return bareResponse(200, { data: rows.map(documentOf), totalCount: rows.length, hasMore, pageSize, page });
       },
 
       countInboxMessages(request) {

@@ -8,17 +8,13 @@ import type { Channel, NotificationRecord, TransactionRecord } from '../records.
 import { findId } from '../references.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse, dataResponse, emptyResponse } from '../response.ts';
-import { documentOf, integer, isRow, optionalText, type Row, readPage, requireRow, text, toRow } from '../rows.ts';
+import { documentOf, isRow, optionalText, type Row, requireRow, text, toRow } from '../rows.ts';
 import { createSubscriberFinder } from './subscribers.ts';
 
-/** Order and limits of pages of messages. */
-export const NEWEST_FIRST = 'ORDER BY created_at DESC, rowid DESC LIMIT :limit OFFSET :offset';
+export const NEWEST_FIRST = 'ORDER BY created_at DESC, rowid DESC';
 
 /** Members of a subscriber that messages to it have. */
 const OF_RECIPIENT = ['_id', 'id', 'subscriberId', 'firstName', 'lastName', 'avatar'];
-
-/** Channels on which a notification of the sample traffic has messages that are not deleted. The column is null while none is. */
-const REMAINING = 'coalesce(notifications.message_channels, notifications.channels)';
 
 /** Messages: one per notification and channel. */
 export const resource: Resource = {
@@ -62,28 +58,25 @@ export const resource: Resource = {
         AND coalesce(channel = :filter ->> '$.channel', true)
         AND (:filter -> '$.transactions' IS NULL OR transaction_id IN (SELECT value FROM json_each(:filter, '$.transactions')))
     `;
-    const count = database.prepare(`SELECT count(*) AS total ${filter}`);
-    const list = database.prepare(`SELECT document ${filter} ${NEWEST_FIRST}`);
+    const readPage = database.preparePages(`SELECT document ${filter} ${NEWEST_FIRST}`);
     const remove = database.prepare('DELETE FROM messages WHERE environment_id = ? AND id = ? RETURNING id');
     const removeAll = database.prepare(`DELETE ${filter}`);
     const removeTraffic = database.prepare(`
       UPDATE notifications SET message_channels = (
-        SELECT json_group_array(value) FROM json_each(${REMAINING}) WHERE value <> :channel
+        SELECT json_group_array(value) FROM json_each(message_channels) WHERE value <> :channel
       )
       WHERE environment_id = :environment AND transaction_id = :transaction
-        AND EXISTS (SELECT 1 FROM json_each(${REMAINING}) WHERE :channel IS NULL OR value = :channel)
+        AND EXISTS (SELECT 1 FROM json_each(message_channels) WHERE :channel IS NULL OR value = :channel)
     `);
     return {
       /** As in the real service, an unknown subscriber is 404. */
       listMessages(request) {
         const { environment, query } = request;
-        const { page, size: pageSize, limit, offset } = readPage(query.page, query.limit);
         const { subscriberId, channel, transactionId: transactions } = query;
         const subscriber = subscriberId && findSubscriber({ ...request, params: query }).id;
         const selected = { environment: environment.id, filter: JSON.stringify({ subscriber, channel, transactions }) };
-        const data = list.all({ ...selected, limit, offset }).map(documentOf);
-        const totalCount = integer(count.get(selected) ?? {}, 'total');
-        return bareResponse(200, { page, totalCount, hasMore: offset + data.length < totalCount, pageSize, data });
+        const { page, totalCount, hasMore, pageSize, rows } = readPage(selected, query.page, query.limit);
+        return bareResponse(200, { page, totalCount, hasMore, pageSize, data: rows.map(documentOf) });
       },
 
       deleteMessage({ environment, params }) {

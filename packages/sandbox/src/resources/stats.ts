@@ -28,7 +28,7 @@ export const resource: Resource = {
       channels TEXT NOT NULL,
       created_at TEXT NOT NULL,
       day TEXT NOT NULL GENERATED ALWAYS AS (substr(created_at, 1, 10)) VIRTUAL,
-      message_channels TEXT
+      message_channels TEXT NOT NULL
     ) STRICT;
     CREATE INDEX notifications_by_time ON notifications (environment_id, created_at);
 
@@ -155,22 +155,20 @@ export function createTopUp(
   };
 }
 
-/**
- * Creates a function that writes a notification, which the statistics count.
- *
- * @param messageChannels JSON list of the channels on which it has messages without content, or null for all of its channels
- */
-export function createNotificationWriter(
-  database: SandboxDatabase,
-  messageChannels: string | null = null,
-): (environment: Environment, notification: NotificationRecord) => void {
+/** Creates a function that writes a notification, which the statistics count, and the channels on which it has messages without content. */
+export function createNotificationWriter(database: SandboxDatabase) {
   const insert = database.prepare(`
     INSERT INTO notifications (id, environment_id, workflow_id, subscriber_id, transaction_id, channels, created_at, message_channels)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
   `);
-  return (environment, { id, workflowId, subscriberId, transactionId, channels, createdAt }) => {
-    const sent = JSON.stringify(channels);
-    insert.run(id, environment.id, workflowId, subscriberId, transactionId, sent, createdAt, messageChannels);
+  return (
+    environment: Environment,
+    notification: NotificationRecord,
+    messageChannels = notification.channels,
+  ): void => {
+    const { id, workflowId, subscriberId, transactionId, channels, createdAt } = notification;
+    const [sent, remaining] = [JSON.stringify(channels), JSON.stringify(messageChannels)];
+    insert.run(id, environment.id, workflowId, subscriberId, transactionId, sent, createdAt, remaining);
   };
 }
 

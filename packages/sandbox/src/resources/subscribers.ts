@@ -6,7 +6,7 @@ import { ApiError } from '../errors.ts';
 import { createId, sampleId } from '../ids.ts';
 import type { OperationRequest, Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';
-import { documentOf, integer, isRow, optionalText, type Row, readPage, text } from '../rows.ts';
+import { documentOf, isRow, optionalText, type Row, text } from '../rows.ts';
 
 export const resource: Resource = {
   schema: `
@@ -45,10 +45,9 @@ export const resource: Resource = {
   createHandlers(database, clock) {
     const write = createSubscriberWriter(database);
     const findExisting = createSubscriberFinder(database);
-    const list = database.prepare(
-      'SELECT document FROM subscribers WHERE environment_id = ? ORDER BY rowid LIMIT ? OFFSET ?',
+    const readPage = database.preparePages(
+      'SELECT document FROM subscribers WHERE environment_id = :environment ORDER BY rowid',
     );
-    const count = database.prepare('SELECT count(*) AS total FROM subscribers WHERE environment_id = ?');
     const remove = database.prepare('DELETE FROM subscribers WHERE id = ?');
     const leaveTopics = database.prepare(`
       DELETE FROM topic_subscribers
@@ -66,12 +65,9 @@ export const resource: Resource = {
 
       /** As in the real service, a full page has `hasMore`, even if it is the last one. */
       listSubscribers({ environment, query, traits }) {
-        const { page, size: pageSize, limit, offset } = readPage(query.page, query.limit);
-        const data = list.all(environment.id, limit, offset).map(documentOf);
-        const rest = traits.has('no-hasMore')
-          ? { totalCount: integer(count.get(environment.id) ?? {}, 'total') }
-          : { hasMore: data.length === limit };
-        return bareResponse(200, { page, ...rest, pageSize, data });
+        const { page, totalCount, pageSize, rows } = readPage({ environment: environment.id }, query.page, query.limit);
+        const rest = traits.has('no-hasMore') ? { totalCount } : { hasMore: rows.length === Number(pageSize) };
+        return bareResponse(200, { page, ...rest, pageSize, data: rows.map(documentOf) });
       },
 
       updateSubscriber(request) {

@@ -5,7 +5,7 @@ import { ApiError } from '../errors.ts';
 import { createId } from '../ids.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse, dataResponse, emptyResponse } from '../response.ts';
-import { integer, json, optionalText, type Row, readPage, requireRow, text } from '../rows.ts';
+import { json, optionalText, type Row, requireRow, text } from '../rows.ts';
 
 const MAX_PAGE_SIZE = 10;
 
@@ -38,9 +38,11 @@ export const resource: Resource = {
       (SELECT json_group_array(subscriber_id) FROM topic_subscribers WHERE topic_id = topics.id) AS subscribers
     `;
     const findByKey = database.prepare(`SELECT ${columns} FROM topics WHERE environment_id = ? AND key = ?`);
-    const filter = 'FROM topics WHERE environment_id = :environment AND (:key IS NULL OR key = :key)';
-    const count = database.prepare(`SELECT count(*) AS total ${filter}`);
-    const list = database.prepare(`SELECT ${columns} ${filter} ORDER BY rowid LIMIT :limit OFFSET :offset`);
+    const readPage = database.preparePages(`
+      SELECT ${columns} FROM topics
+      WHERE environment_id = :environment AND (:key IS NULL OR key = :key)
+      ORDER BY rowid
+    `);
     const rename = database.prepare('UPDATE topics SET name = ? WHERE id = ?');
     const remove = database.prepare('DELETE FROM topics WHERE id = ?');
     const findSubscriber = database.prepare('SELECT 1 FROM subscribers WHERE environment_id = ? AND subscriber_id = ?');
@@ -73,18 +75,14 @@ export const resource: Resource = {
       },
 
       listTopics({ environment, query }) {
-        const { page, size: pageSize, limit, offset } = readPage(query.page, query.pageSize);
-        if (limit > MAX_PAGE_SIZE) {
+        if (Number(query.pageSize) > MAX_PAGE_SIZE) {
           throw new ApiError(400, `Page size can not be larger then ${MAX_PAGE_SIZE}`);
         }
-        // As in the real service, an empty key is none.
-        const selected = { environment: environment.id, key: optionalText(query, 'key') || null };
-        return bareResponse(200, {
-          page,
-          pageSize,
-          totalCount: integer(count.get(selected) ?? {}, 'total'),
-          data: list.all({ ...selected, limit, offset }).map((row) => toTopic(environment, row)),
-        });
+        const key = optionalText(query, 'key') || null; // As in the real service, an empty key is none.
+        const selected = { environment: environment.id, key };
+        const { page, pageSize, totalCount, rows } = readPage(selected, query.page, query.pageSize);
+        const data = rows.map((row) => toTopic(environment, row));
+        return bareResponse(200, { page, pageSize, totalCount, data });
       },
 
       getTopic: ({ environment, params }) => dataResponse(200, toTopic(environment, find(environment, params))),

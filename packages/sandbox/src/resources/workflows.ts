@@ -6,19 +6,7 @@ import { sampleId } from '../ids.ts';
 import { findId } from '../references.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';
-import {
-  documentOf,
-  flag,
-  integer,
-  isRow,
-  json,
-  optionalText,
-  type Row,
-  readPage,
-  requireRecord,
-  requireRow,
-  text,
-} from '../rows.ts';
+import { documentOf, flag, isRow, json, optionalText, type Row, requireRecord, requireRow, text } from '../rows.ts';
 import { createWorkflowDocument } from '../workflow-document.ts';
 
 /** Name of a workflow's group. */
@@ -75,15 +63,12 @@ export const resource: Resource = {
       ORDER BY id = :key DESC
       LIMIT 1
     `);
-    const filter = `
-      FROM workflows
+    const readPage = database.preparePages(`
+      SELECT document, ${GROUP} FROM workflows
       WHERE environment_id = :environment
         AND (instr(lower(document ->> '$.name'), lower(:query)) OR instr(lower(identifier), lower(:query)))
-    `;
-    const count = database.prepare(`SELECT count(*) AS total ${filter}`);
-    const list = database.prepare(
-      `SELECT document, ${GROUP} ${filter} ORDER BY document ->> '$.createdAt' DESC, rowid DESC LIMIT :limit OFFSET :offset`,
-    );
+      ORDER BY document ->> '$.createdAt' DESC, rowid DESC
+    `);
     const setStatus = database.prepare(`
       UPDATE workflows
       SET document = json_set(document, '$.active', json(?), '$.draft', json(?), '$.updatedAt', ?)
@@ -98,10 +83,9 @@ export const resource: Resource = {
       },
 
       listWorkflows({ environment, query }) {
-        const { page, size: pageSize, limit, offset } = readPage(query.page, query.limit);
         const selected = { environment: environment.id, query: optionalText(query, 'query') ?? '' };
-        const data = list.all({ ...selected, limit, offset }).map((row) => toListed(environment, row));
-        const totalCount = integer(count.get(selected) ?? {}, 'total');
+        const { page, pageSize, totalCount, rows } = readPage(selected, query.page, query.limit);
+        const data = rows.map((row) => toListed(environment, row));
         return bareResponse(200, { page, pageSize, totalCount, data });
       },
 
