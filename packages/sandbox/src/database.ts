@@ -1,6 +1,6 @@
 // The sandbox's SQLite file: opens it, writes in transactions, and describes its problems.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
@@ -21,7 +21,7 @@ const TRANSACTION = { begin: 'BEGIN IMMEDIATE', commit: 'COMMIT', undo: 'ROLLBAC
 const SAVEPOINT = { begin: 'SAVEPOINT inner', commit: 'RELEASE inner', undo: 'ROLLBACK TO inner; RELEASE inner' };
 
 /** Returns the number that identifies a schema in files (SQLite's `user_version`). It follows from the text, so any change of the schema changes it. */
-const versionOf = (schema: string): number => createHash('sha256').update(schema).digest().readUInt32BE() >>> 1;
+const versionOf = (schema: string): number => hash('sha256', schema, 'buffer').readUInt32BE() >>> 1;
 
 /**
  * The sandbox's SQLite file. WAL with synchronous=FULL: once a transaction has returned, its writes are on disk, so they survive a killed

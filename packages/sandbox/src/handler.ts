@@ -1,6 +1,6 @@
 // Responds to a request, whatever happens.
 
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { SandboxDatabase } from './database.ts';
 import { type Environment, findEnvironment } from './environments.ts';
@@ -148,7 +148,7 @@ function withETag(response: SandboxResponse, ifNoneMatch: string | undefined): S
   if (response.status !== 200 || response.body === null) {
     return response;
   }
-  const opaqueTag = `"${createHash('sha256').update(response.body).digest('base64url').slice(0, 27)}"`;
+  const opaqueTag = `"${hash('sha256', response.body, 'base64url').slice(0, 27)}"`;
   const headers = { ...response.headers, ETag: `W/${opaqueTag}` };
   return matches(ifNoneMatch, opaqueTag) ? { status: 304, body: null, headers } : { ...response, headers };
 }

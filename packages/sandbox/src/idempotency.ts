@@ -1,6 +1,6 @@
 // Replays the responses of repeated `Idempotency-Key`s.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { SandboxDatabase } from './database.ts';
 import { ApiError } from './errors.ts';
 import type { SandboxResponse } from './response.ts';
@@ -64,9 +64,7 @@ export function createIdempotency(database: SandboxDatabase) {
     }
     try {
       const body = await readBody();
-      const requestHash = createHash('sha256')
-        .update(JSON.stringify(body ?? null))
-        .digest('hex');
+      const requestHash = hash('sha256', JSON.stringify(body ?? null));
       return database.transaction(() => {
         const stored = find.get(key);
         if (stored !== undefined) {

@@ -1,6 +1,6 @@
 // Creates ids in the format of the service.
 
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { Environment } from './environments.ts';
 import type { NamedRecord } from './records.ts';
 
@@ -12,10 +12,7 @@ export function createId(now: Date): string {
 
 /** Returns the id of a sample record. It is the same in every file, and different in each environment. */
 export function sampleId(environment: Environment, kind: string, ...path: (string | number)[]): string {
-  return createHash('sha256')
-    .update([environment.name, kind, ...path].join('/'))
-    .digest('hex')
-    .slice(0, 24);
+  return hash('sha256', [environment.name, kind, ...path].join('/')).slice(0, 24);
 }
 
 /** Returns a function that adds the id of a named record unless it has one. */
