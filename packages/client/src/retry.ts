@@ -68,7 +68,7 @@ export async function sendWithRetries<Result>(
   }
 }
 
-const settle = <Result>(sent: Promise<OperationResult<Result>>): Promise<Attempt<Result>> =>
+export const settle = <Result>(sent: Promise<OperationResult<Result>>): Promise<Attempt<Result>> =>
   sent.then(
     (result) => ({ result }),
     (cause: unknown) => ({ cause }),

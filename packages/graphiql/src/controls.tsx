@@ -4,6 +4,7 @@ import {
   type ComponentProps,
   type ComponentType,
   type KeyboardEvent,
+  type ReactNode,
   type SVGProps,
   useEffect,
   useId,
@@ -72,6 +73,39 @@ export function moveFocus(event: KeyboardEvent<HTMLElement>, chooseFirst: () => 
     event.preventDefault(); // The key would press the button that gets the focus.
     chooseFirst();
   }
+}
+
+/**
+ * Lists items as buttons, in groups with titles. Groups without items are left out.
+ *
+ * @param labelOf content of an item's button. @default its name
+ */
+export function Choices<Item extends { name: string }>({
+  groups,
+  choose,
+  labelOf = ({ name }) => name,
+}: {
+  groups: Readonly<Record<string, readonly Item[]>>;
+  choose(item: Item): void;
+  labelOf?(item: Item): ReactNode;
+}) {
+  return Object.entries(groups).map(
+    ([title, items]) =>
+      items.length > 0 && (
+        <section key={title} className="choices">
+          <h2>{title}</h2>
+          <ul>
+            {items.map((item) => (
+              <li key={item.name}>
+                <button type="button" onClick={() => choose(item)}>
+                  {labelOf(item)}
+                </button>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ),
+  );
 }
 
 const RESULT_MS = 5_000;

@@ -1,30 +1,13 @@
 // The API key or token of the visitor, and its field.
 
-import { type RefObject, useId, useMemo, useRef, useState } from 'react';
-import type { PageConfig, Scheme } from '../../../src/http/graphiql/page-config.ts';
+import { useId, useMemo, useRef, useState } from 'react';
+import type { PageConfig } from '../../../src/http/graphiql/page-config.ts';
 
 /** Value of the header `Authorization`. It exists only in memory, until the page is closed. */
-export interface Credential {
-  scheme: Scheme;
-  secret: string;
-  /** Whether the secret is the one of the configuration. */
-  isOfServer: boolean;
-  /** The secret if it is the sandbox's, which may be shown and copied; undefined for any other. */
-  publicKey: string | undefined;
-  /** Whether running an operation failed because the field is empty. */
-  isAskedFor: boolean;
-  input: RefObject<HTMLInputElement | null>;
-  setScheme(scheme: Scheme): void;
-  setSecret(secret: string): void;
-  /** Returns the current value of the header; undefined without a credential. */
-  read(): string | undefined;
-  ask(): void;
-  /** Fills in the credential of the configuration again. */
-  restore(): void;
-}
+export type Credential = ReturnType<typeof useCredential>;
 
 /** Holds the credential, which is initially the one of the configuration. */
-export function useCredential({ isSandbox, authorization = '', schemes }: PageConfig): Credential {
+export function useCredential({ isSandbox, authorization = '', schemes }: PageConfig) {
   const [first = '', initialSecret = ''] = authorization.split(' ', 2);
   const initialScheme = (['ApiKey', 'Bearer'] as const).find((scheme) => scheme === first);
   const given = initialScheme ? initialSecret : authorization;
@@ -38,6 +21,7 @@ export function useCredential({ isSandbox, authorization = '', schemes }: PageCo
   current.current = secret.includes(' ') ? secret : secret && `${scheme} ${secret}`; // A pasted header value has its scheme.
   const actions = useMemo(
     () => ({
+      /** Returns the current value of the header; undefined without a credential. */
       read: () => current.current || undefined,
       ask() {
         setAskedFor(true);
@@ -48,10 +32,14 @@ export function useCredential({ isSandbox, authorization = '', schemes }: PageCo
   );
   return {
     ...{ scheme, secret, input, setScheme },
+    /** Whether the secret is the one of the configuration. */
     isOfServer,
+    /** The secret if it is the sandbox's, which may be shown and copied; undefined for any other. */
     publicKey: isSandbox && isOfServer ? secret : undefined,
+    /** Whether running an operation failed because the field is empty. */
     isAskedFor: isAskedFor && secret === '',
-    setSecret: (value) => setSecret(value.trim()),
+    setSecret: (value: string) => setSecret(value.trim()),
+    /** Fills in the credential of the configuration again. */
     restore() {
       setScheme(initialScheme ?? scheme);
       setSecret(given);

@@ -18,12 +18,12 @@ import {
   isObjectType,
 } from 'graphql';
 import { useState } from 'react';
-import { moveFocus } from './controls.tsx';
+import { Choices, moveFocus } from './controls.tsx';
 
 interface Found {
   /** Such as `Mutation.triggerEvent`, or with the argument that matches, `Query.topics(pageSize)`. */
   name: string;
-  kind: 'Fields' | 'Types';
+  kind: 'field' | 'type';
   item: DocExplorerNavStackItem;
   /** Place among the results: the lower, the higher up. */
   rank: number;
@@ -59,25 +59,13 @@ export function DocsPanel() {
       {text.trim() === '' ? (
         <DocExplorer />
       ) : (
-        (['Fields', 'Types'] as const).map((kind) => {
-          const group = found.filter((each) => each.kind === kind);
-          return (
-            group.length > 0 && (
-              <section key={kind}>
-                <h2>{kind}</h2>
-                <ul>
-                  {group.map((each) => (
-                    <li key={each.name}>
-                      <button type="button" onClick={() => choose(each)}>
-                        {each.name}
-                      </button>
-                    </li>
-                  ))}
-                </ul>
-              </section>
-            )
-          );
-        })
+        <Choices
+          groups={{
+            Fields: found.filter(({ kind }) => kind === 'field'),
+            Types: found.filter(({ kind }) => kind === 'type'),
+          }}
+          choose={choose}
+        />
       )}
       <p role="status">{text.trim() !== '' && found.length === 0 && 'Nothing in the schema has this name.'}</p>
     </div>
@@ -92,32 +80,23 @@ function search(schema: GraphQLSchema, text: string, page: string | undefined): 
     (name.toLowerCase().startsWith(text) ? 0 : 4) +
     (roots.includes(type) ? 0 : isInputObjectType(type) ? 2 : 1);
   const matches = (name: string) => text !== '' && name.toLowerCase().includes(text);
-  const types = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__'));
-  return types
-    .flatMap((type): Found[] => [
-      ...(matches(type.name)
-        ? [
-            {
-              name: type.name,
-              kind: 'Types' as const,
-              item: { name: type.name, def: type },
-              rank: rankOf(type, type.name),
-            },
-          ]
-        : []),
-      ...fieldsOf(type).flatMap((field): Found[] => {
-        const argument = argumentsOf(field).find(({ name }) => matches(name));
-        const name = `${type.name}.${field.name}`;
-        const found = { kind: 'Fields' as const, item: { name: field.name, def: field } };
-        return matches(field.name)
-          ? [{ ...found, name, rank: rankOf(type, field.name) }]
-          : argument === undefined
-            ? []
-            : [{ ...found, name: `${name}(${argument.name})`, rank: 16 + rankOf(type, argument.name) }];
-      }),
-    ])
-    .sort((a, b) => a.rank - b.rank)
-    .slice(0, MAX_RESULTS);
+  const found: Found[] = [];
+  for (const type of Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__'))) {
+    if (matches(type.name)) {
+      const item = { name: type.name, def: type };
+      found.push({ name: type.name, kind: 'type', item, rank: rankOf(type, type.name) });
+    }
+    for (const field of fieldsOf(type)) {
+      const [name, item] = [`${type.name}.${field.name}`, { name: field.name, def: field }];
+      const argument = argumentsOf(field).find((each) => matches(each.name));
+      if (matches(field.name)) {
+        found.push({ name, kind: 'field', item, rank: rankOf(type, field.name) });
+      } else if (argument !== undefined) {
+        found.push({ name: `${name}(${argument.name})`, kind: 'field', item, rank: 16 + rankOf(type, argument.name) });
+      }
+    }
+  }
+  return found.toSorted((a, b) => a.rank - b.rank).slice(0, MAX_RESULTS);
 }
 
 const fieldsOf = (type: GraphQLNamedType) =>

@@ -178,16 +178,11 @@ const INTROSPECTION = {
   operationName: 'IntrospectionQuery',
 };
 
-/** Schema for completion and docs. */
-export interface PageSchema {
-  schema: IntrospectionQuery | null;
-  /** Reason why there is no schema although a credential was sent. */
-  problem: string | undefined;
-  refresh(): void;
-}
+/** Schema for completion and docs, and the reason why there is none although a credential was sent. */
+export type PageSchema = ReturnType<typeof useSchema>;
 
 /** Loads the schema. Most gateways need no credential for it; those that do are asked again once there is one, and are no problem before. */
-export function useSchema({ read }: Credential): PageSchema {
+export function useSchema({ read }: Credential) {
   const [schema, setSchema] = useState<IntrospectionQuery | null>(null);
   const [problem, setProblem] = useState<string>();
   const loading = useRef<AbortController>(undefined);

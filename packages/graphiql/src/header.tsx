@@ -14,7 +14,7 @@ import {
 import { useLayoutEffect, useRef, useState } from 'react';
 import type { PageConfig, PageOperation } from '../../../src/http/graphiql/page-config.ts';
 import { mayWrite } from '../../client/src/typed-document.ts';
-import { IconButton, moveFocus, Popup, THEME_ICONS } from './controls.tsx';
+import { Choices, IconButton, moveFocus, Popup, THEME_ICONS } from './controls.tsx';
 import { type Credential, CredentialField } from './credential.tsx';
 import type { PageSchema } from './fetcher.ts';
 import { toTitle, useTabs } from './tabs.tsx';
@@ -136,26 +136,19 @@ function Operations({ operations }: Pick<PageConfig, 'operations'>) {
         value={filter}
         onChange={({ target }) => setFilter(target.value)}
       />
-      {[false, true].map((isWrite) => {
-        const group = matches.filter(({ query }) => mayWrite(query) === isWrite);
-        return (
-          group.length > 0 && (
-            <section key={String(isWrite)}>
-              <h2>{isWrite ? 'Mutations' : 'Queries'}</h2>
-              <ul>
-                {group.map((operation) => (
-                  <li key={operation.name}>
-                    <button type="button" onClick={() => choose(operation)}>
-                      <strong>{toTitle(operation.name)}</strong>
-                      <span>{operation.description}</span>
-                    </button>
-                  </li>
-                ))}
-              </ul>
-            </section>
-          )
-        );
-      })}
+      <Choices
+        groups={{
+          Queries: matches.filter(({ query }) => !mayWrite(query)),
+          Mutations: matches.filter(({ query }) => mayWrite(query)),
+        }}
+        choose={choose}
+        labelOf={({ name, description }) => (
+          <>
+            <strong>{toTitle(name)}</strong>
+            <span>{description}</span>
+          </>
+        )}
+      />
       {matches.length === 0 && <p>No operation matches.</p>}
     </Popup>
   );

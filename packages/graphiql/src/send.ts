@@ -4,7 +4,7 @@ import type { FetcherParams } from '@graphiql/toolkit';
 import type { ExecutionResult } from 'graphql';
 import type { Explanation, UpstreamReport } from '../../../src/http/graphiql/page-config.ts';
 import { readResult } from '../../client/src/result.ts';
-import { canRepeat, sleep, waitOf } from '../../client/src/retry.ts';
+import { canRepeat, settle, sleep, waitOf } from '../../client/src/retry.ts';
 import { mayWrite } from '../../client/src/typed-document.ts';
 
 type GatewayResult = ExecutionResult<
@@ -81,10 +81,7 @@ async function waitAfter(response: Response, query: string, attempt: number): Pr
   if (response.status !== 503 || !response.headers.has('retry-after')) {
     return undefined;
   }
-  const current = await readResult(response).then(
-    (result) => ({ result }),
-    (cause: unknown) => ({ cause }),
-  );
+  const current = await settle(readResult(response));
   const seconds = Math.ceil(waitOf(current, attempt));
   const mayRepeat = canRepeat(current, { isWrite: mayWrite(query), hasOwnKey: false });
   return mayRepeat && seconds <= MAX_WAIT_SECONDS ? seconds : undefined;
