@@ -59,8 +59,7 @@ const NAMED: readonly unknown[] = ['timeout', 'disconnect', 'invalid-json'];
 /** Scripted faults. Those with `times` come first, in the order in which they were added; then the latest of the others. */
 export class Faults {
   readonly #endpoints: readonly string[];
-  #limited: Script[] = [];
-  #unlimited: Script[] = [];
+  #scripts: Script[] = [];
 
   /** @param endpoints Endpoints that can fail */
   constructor(endpoints: readonly string[]) {
@@ -82,11 +81,7 @@ export class Faults {
       applied,
       remaining: times,
     };
-    if (times === Number.POSITIVE_INFINITY) {
-      this.#unlimited.unshift(script);
-    } else {
-      this.#limited.push(script);
-    }
+    this.#scripts.push(script);
     const recover = () => this.#remove((other) => other === script);
     return { recover, [Symbol.dispose]: recover };
   }
@@ -99,11 +94,12 @@ export class Faults {
 
   /** Returns the fault of a request, and counts it. */
   take({ endpoint, params }: Match): TakenFault | undefined {
-    const script = [...this.#limited, ...this.#unlimited].find(
+    const matching = this.#scripts.filter(
       (candidate) =>
         candidate.endpoint === endpoint &&
         Object.entries(candidate.params).every(([name, value]) => params[name] === value),
     );
+    const script = matching.find(({ remaining }) => Number.isFinite(remaining)) ?? matching.at(-1);
     if (script !== undefined) {
       script.remaining -= 1;
       this.#remove(({ remaining }) => remaining === 0);
@@ -112,8 +108,7 @@ export class Faults {
   }
 
   #remove(isOver: (script: Script) => boolean): void {
-    this.#limited = this.#limited.filter((script) => !isOver(script));
-    this.#unlimited = this.#unlimited.filter((script) => !isOver(script));
+    this.#scripts = this.#scripts.filter((script) => !isOver(script));
   }
 }
 
