@@ -83,11 +83,11 @@ it('creates 10,000 subscribers exactly once, with 5 % faults, an outage and one 
   const applied = readResults(folder.path('users.csv.results.db')).filter(({ outcome }) => outcome === 'created');
   expect(applied.map(({ line }) => line)).toEqual(Array.from({ length: ROWS }, (_, i) => i + 2));
 
-  // An update would have set `updated_at`, and a second key would have stored a second response.
+  // An update would have set `updatedAt`, and a second key would have stored a second response.
   using database = openDatabase(folder.path('sandbox.db'));
   const subscribers = "FROM subscribers WHERE subscriber_id LIKE 'import-%'";
   expect(database.count(subscribers)).toBe(ROWS);
-  expect(database.count(`${subscribers} AND created_at = updated_at`)).toBe(ROWS);
+  expect(database.count(`${subscribers} AND document ->> '$.createdAt' = document ->> '$.updatedAt'`)).toBe(ROWS);
   expect(database.count("FROM idempotent_responses WHERE body LIKE '%\"import-%'")).toBe(ROWS);
   expect(new Set(faults)).toEqual(new Set([...Object.values(FAULTS), 'rate limit']));
   expect(faults.length).toBeGreaterThan(ROWS / 20);
