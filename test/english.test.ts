@@ -41,15 +41,6 @@ it('finds a docstring that starts with a question', () => {
   expect(findRiddles('a.ts', `const a = 1;\n/** ${riddle}\n */`)).toEqual([`a.ts:2: ${riddle}`]);
 });
 
-const SOURCES = ['codegen', 'codegen.ts', 'packages', 'scripts', 'src']
-  .flatMap(filesBelow)
-  .filter((file) => /\.tsx?$/.test(file) && !/\.test\.tsx?$|\/test\//.test(file));
-
-it('the sources begin with a sentence that says what they are for', () => {
-  expect(SOURCES.length).toBeGreaterThan(200);
-  expect(SOURCES.filter((file) => !/^(?:#!.*\n)?(?:\/\/.*\n)*\/\/ .+[.:]\n\n/.test(read(file)))).toEqual([]);
-});
-
 const PAGES = [...readdirSync(ROOT), ...['docs', 'deploy', 'examples', 'bench'].flatMap(filesBelow)].filter(
   (file) => file.endsWith('.md') && read(file).startsWith('# '),
 );

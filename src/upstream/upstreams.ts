@@ -26,7 +26,7 @@ import { createTlsFiles, nameProblems, type TlsFiles } from './transport/tls-fil
 
 type SettingsOfUpstream = Omit<GatewaySettings, 'upstream'> & { upstreamUrl: URL };
 
-/** What upstreams need besides their settings. */
+/** Dependencies of upstreams. */
 interface UpstreamsDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random' | 'breakerMinimumCalls'> {
   logger: Logger;
   now: () => Date;
