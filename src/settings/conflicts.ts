@@ -11,7 +11,6 @@ export function findConflicts(settings: GatewaySettings): SettingProblem[] {
   const { server, browser } = clients;
   const issuers = browser?.issuers.map(({ issuer }) => issuer) ?? [];
   const isRestricted = [server, browser].some((client) => client && client.trustedDocuments !== 'off');
-  const { store, secret } = cache || {};
   const rules: readonly [isBroken: boolean, path: string, message: string][] = [
     [
       upstream !== undefined && upstreams !== undefined,
@@ -45,7 +44,7 @@ export function findConflicts(settings: GatewaySettings): SettingProblem[] {
       'must contain at least one manifest',
     ],
     [
-      typeof store === 'object' && secret === undefined,
+      cache !== false && typeof cache.store === 'object' && cache.secret === undefined,
       'cache.secret',
       `is required with Redis; set a secret of at least ${OWN_SECRETS.cacheSecret.minLength} characters, the same for all replicas`,
     ],

@@ -16,8 +16,6 @@ import type { Config } from '../src/config/load-config.ts';
 
 guards('packages/cli/src/config/config-file.ts', 'resolveReferences.readVariable');
 guards('src/lib/files/text-file.ts', 'assertRegularFile');
-guards('src/lib/urls.ts', 'isKeysAddress');
-guards('src/settings/conflicts.ts', 'findConflicts');
 guards('src/settings/kinds.ts', 'KINDS.cacheSecret');
 guards('src/settings/kinds.ts', 'KINDS.routerSecret');
 
