@@ -6,6 +6,7 @@ import { guards } from '../support/guards.ts';
 import { operations } from '../support/operations.ts';
 import { feed, subscriber } from '../support/records.ts';
 
+guards('src/errors/mutation-failures.ts', 'toFailure');
 guards('src/graphql/scalars.ts', 'countNodes');
 
 const { CreateSubscriber, CreateSubscribers } = operations;

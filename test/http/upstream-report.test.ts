@@ -5,6 +5,8 @@ import { type StartedGateway, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { group, workflow } from '../support/records.ts';
 
+guards('src/http/pipeline.ts', 'createPipeline.handle');
+guards('src/http/params.ts', 'readFlags');
 guards('src/http/respond.ts', 'limitSize');
 
 /** Runs an operation, and returns its report with the other parts of the response. */

@@ -10,6 +10,8 @@ import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import type { Script } from '../support/service.ts';
 
+guards('src/upstream/transport/body.ts', 'findHeaderProblem');
+guards('src/upstream/transport/body.ts', 'readSuccess');
 guards('src/upstream/input-rules.ts', 'assertArgs');
 guards('src/upstream/input-rules.ts', 'headersOf');
 guards('src/upstream/service.ts', 'readKeyOf');

@@ -11,12 +11,15 @@ import messages from '../../src/modules/messages.ts';
 import { findIdProblem } from '../../src/upstream/transport/path.ts';
 import { connectAgent } from '../support/agent.ts';
 import { startGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { subscriberIn } from '../support/inbox.ts';
 import type { Claims } from '../support/issuer.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { AUDIENCE, clientsOf, createSigner, ISSUER } from '../support/tokens.ts';
 import { registerTestTraces } from '../support/traces.ts';
+
+guards('src/errors/mutation-failures.ts', 'toFailure');
 
 // One person with a valid token tries to reach the inbox of another one, with a real service behind the gateway. Afterwards, nothing of the other has been
 // requested, returned, logged or changed.

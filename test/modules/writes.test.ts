@@ -9,6 +9,7 @@ import { guards } from '../support/guards.ts';
 import type { Script } from '../support/service.ts';
 import { bulkOf } from './example.ts';
 
+guards('src/errors/mutation-failures.ts', 'toFailure');
 guards('src/upstream/client.ts', 'CallBudget.createRequest');
 
 // What a mutation with several writes promises, and where a write is refused.

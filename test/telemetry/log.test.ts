@@ -14,6 +14,7 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { type ServiceResponse, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
+guards('src/http/pipeline.ts', 'createPipeline.handle');
 guards('src/errors/client-errors.ts', 'createClientErrors.log');
 guards('src/modules/events.ts', 'failuresIn');
 guards('src/telemetry/usage.ts', 'Usage.addResults');

@@ -8,6 +8,7 @@ import { type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 import { type RecordedSpan, registerTestTraces, type TestTraces } from '../support/traces.ts';
 
+guards('src/http/pipeline.ts', 'createPipeline.handle');
 guards('src/telemetry/tracing/tracing.ts', 'readTraceContext');
 guards('src/telemetry/tracing/tracing.ts', 'readTraceState');
 

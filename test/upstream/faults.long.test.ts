@@ -22,6 +22,7 @@ import { MISBEHAVIORS, type Misbehavior } from '../support/misbehaviors.ts';
 import { workflow } from '../support/records.ts';
 import { formatResponse, type Script, startService } from '../support/service.ts';
 
+guards('src/upstream/transport/body.ts', 'readText');
 guards('src/upstream/failures.ts', 'FAILURES.brokenConnection.outcome');
 guards('src/upstream/policies/retry.ts', 'Retry.delayOf');
 guards('src/upstream/transport/attempt.ts', 'Attempt.onResponseStart');

@@ -4,6 +4,8 @@ import { guards } from '../../../test/support/guards.ts';
 import { setUpImport } from '../../../test/support/import.ts';
 import { subscriber } from '../../../test/support/records.ts';
 
+guards('packages/cli/src/import/service.ts', 'ImportService.backOff');
+guards('packages/cli/src/import/send.ts', 'sendRow');
 guards('packages/cli/src/import/results.ts', 'Results.confirm');
 guards('packages/cli/src/import/service.ts', 'ImportService.isNew');
 

@@ -2,9 +2,12 @@ import { createHistogram } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { pauseSync } from '../../../src/lib/promises.ts';
+import { guards } from '../../../test/support/guards.ts';
 import { type PausedServer, startPausedServer } from '../../../test/support/paused-server.ts';
 import { connectRaw, postHead } from '../../../test/support/raw-client.ts';
 import { createOverloadMonitor } from '../src/server/load-shedding.ts';
+
+guards('packages/cli/src/server/server.ts', 'startServer.admit');
 
 const statusOf = async (url: string) => (await fetch(url)).status;
 
