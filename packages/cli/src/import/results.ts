@@ -40,32 +40,32 @@ export interface SendableRow {
 /** Row that is not applied, with its idempotency key and its outcome so far. */
 export interface PendingRow extends SendableRow {
   key: string;
-  outcome: RowOutcome;
+  outcome: RowOutcome | null;
 }
 
 const COUNT = z.object({ outcome: OUTCOME, rows: z.int() });
 const FIELDS = z.custom<SubscriberFields>(isRecord); // They were checked before they were stored.
-const PENDING = z.object({ line: z.int(), fields: z.string(), key: z.string(), outcome: OUTCOME });
+const PENDING = z.object({ line: z.int(), fields: z.string(), key: z.string(), outcome: OUTCOME.nullable() });
 const TARGET = z.object({ service: z.string(), environmentId: z.string().nullable(), startedAt: z.int() });
 
 /** Identifies a results file (SQLite's `application_id`): the four letters NTGI. */
 const APPLICATION_ID = 0x4e_54_47_49;
 
 /**
- * A row whose line is NULL is not in the file any more. The values of the rows are only in the table `subscribers`, which is temporary: SQLite keeps it
- * in memory or in a file without a name, which ends with the process.
+ * A row whose line is NULL is not in the file any more. An outcome of NULL is pending. The values of the rows are only in the table `subscribers`,
+ * which is temporary: SQLite keeps it in memory or in a file without a name, which ends with the process.
  */
 const SCHEMA = `
   PRAGMA application_id = ${APPLICATION_ID};
   CREATE TABLE IF NOT EXISTS target (service TEXT NOT NULL, environmentId TEXT, startedAt INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS rows (
     subscriberId TEXT PRIMARY KEY, line INTEGER, digest BLOB NOT NULL, key TEXT NOT NULL,
-    outcome TEXT NOT NULL DEFAULT 'pending', code TEXT, message TEXT
+    outcome TEXT, code TEXT, message TEXT
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS problems (line INTEGER NOT NULL, subscriberId TEXT, message TEXT NOT NULL) STRICT;
   CREATE TEMP TABLE subscribers (line INTEGER PRIMARY KEY, subscriberId TEXT NOT NULL, fields TEXT NOT NULL) STRICT;
   CREATE VIEW IF NOT EXISTS outcomes AS
-    SELECT line, subscriberId, outcome, code, message FROM rows WHERE line IS NOT NULL
+    SELECT line, subscriberId, coalesce(outcome, 'pending') AS outcome, code, message FROM rows WHERE line IS NOT NULL
     UNION ALL SELECT line, subscriberId, 'invalid', NULL, message FROM problems;
 `;
 
@@ -76,7 +76,7 @@ const ADD = `
     line = excluded.line,
     digest = excluded.digest,
     key = iif(digest = excluded.digest, key, excluded.key),
-    outcome = iif(digest = excluded.digest, outcome, excluded.outcome),
+    outcome = iif(digest = excluded.digest, outcome, NULL),
     code = iif(digest = excluded.digest, code, NULL),
     message = iif(digest = excluded.digest, message, NULL)
   WHERE line IS NULL
@@ -87,12 +87,12 @@ const PAGE = 100;
 
 const NEXT_PAGE = `
   SELECT subscribers.line, fields, key, outcome FROM subscribers CROSS JOIN rows USING (subscriberId)
-  WHERE subscribers.line > ? AND outcome NOT IN ('created', 'updated')
+  WHERE subscribers.line > ? AND coalesce(outcome, 'pending') NOT IN ('created', 'updated')
   ORDER BY subscribers.line LIMIT ${PAGE}`;
 
 /** Makes applied rows pending, with new keys: the first, which shows whether the environment is the same, or all. */
 const SEND_AGAIN = `
-  UPDATE rows SET outcome = 'pending', key = hex(randomblob(16)) WHERE subscriberId IN (
+  UPDATE rows SET outcome = NULL, key = hex(randomblob(16)) WHERE subscriberId IN (
     SELECT subscriberId FROM subscribers JOIN rows USING (subscriberId) WHERE outcome IN ('created', 'updated')
     ORDER BY subscribers.line LIMIT ?)`;
 
