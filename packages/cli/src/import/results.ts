@@ -46,10 +46,12 @@ export interface PendingRow extends SendableRow {
 const COUNT = z.object({ outcome: OUTCOME, rows: z.int() });
 const FIELDS = z.custom<SubscriberFields>(isRecord); // They were checked before they were stored.
 const PENDING = z.object({ line: z.int(), fields: z.string(), key: z.string(), outcome: OUTCOME.nullable() });
-const TARGET = z.object({ service: z.string(), environmentId: z.string().nullable(), startedAt: z.int() });
+const TARGET = z.object({ service: z.string(), environmentId: z.string().nullable(), startedAt: z.int().optional() });
 
 /** Identifies a results file (SQLite's `application_id`): the four letters NTGI. */
 const APPLICATION_ID = 0x4e_54_47_49;
+
+const TARGET_TABLE = 'target (service TEXT NOT NULL, environmentId TEXT, startedAt INTEGER) STRICT';
 
 /**
  * A row whose line is NULL is not in the file any more. An outcome of NULL is pending. The values of the rows are only in the table `subscribers`,
@@ -57,7 +59,7 @@ const APPLICATION_ID = 0x4e_54_47_49;
  */
 const SCHEMA = `
   PRAGMA application_id = ${APPLICATION_ID};
-  CREATE TABLE IF NOT EXISTS target (service TEXT NOT NULL, environmentId TEXT, startedAt INTEGER NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS ${TARGET_TABLE};
   CREATE TABLE IF NOT EXISTS rows (
     subscriberId TEXT PRIMARY KEY, line INTEGER, digest BLOB NOT NULL, key TEXT NOT NULL,
     outcome TEXT, code TEXT, message TEXT
@@ -199,7 +201,8 @@ export class Results implements Disposable {
     }
     this.#environmentId = earlier?.environmentId ?? undefined;
     this.startedAt = earlier?.startedAt ?? this.startedAt;
-    this.#database.exec('DELETE FROM rows WHERE line IS NULL; DELETE FROM target;');
+    // Version 1.0 had no time.
+    this.#database.exec(`DELETE FROM rows WHERE line IS NULL; DROP TABLE target; CREATE TABLE ${TARGET_TABLE};`);
     const target = [service, this.#environmentId ?? null, this.startedAt];
     this.#database.prepare('INSERT INTO target VALUES (?, ?, ?)').run(...target);
     this.#database
