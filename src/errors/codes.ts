@@ -190,7 +190,7 @@ export const isErrorCode = (code: unknown): code is ErrorCode =>
 
 /** Error of a rejected request. All members except `message` appear in `extensions` of the error in the response. */
 export interface RefusalError {
-  /** One of `ERROR_CODES`, or a code defined by a plugin. */
+  /** One of `ERROR_CODES`. In a response, it can also be a code that a plugin has defined. */
   code: string;
   /** One or two sentences for the caller: the problem, then the remedy. */
   message: string;

@@ -194,15 +194,12 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
       input &&
       builder.inputType(`${typeName}Input`, {
         description: input.description,
-        fields: (t) => ({
-          ...(subject && { [subject]: t.id({ description: SUBJECT }) }),
-          ...withPaths(
-            options.inputPath,
-            withoutOwn('idempotencyKey', withoutOwn(subject ?? '', input.fields(t), inputName), inputName),
-            inputName,
-          ),
-          ...(endpoint.idempotent && { idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }),
-        }),
+        fields: (t) =>
+          withPaths(inputName, options.inputPath, {
+            ...(subject && { [subject]: t.id({ description: SUBJECT }) }),
+            ...withoutOwn('idempotencyKey', withoutOwn(subject ?? '', input.fields(t), inputName), inputName),
+            ...(endpoint.idempotent && { idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }),
+          }),
       });
     const Success = builder.objectRef<Result>(`${typeName}Success`).implement({
       description: success.description,
@@ -420,11 +417,11 @@ function renameFirst(
   return first === undefined ? [] : [Object.hasOwn(names, first) ? (names[first] ?? first) : first, ...rest];
 }
 
-/** Returns fields of a module. @throws {TypeError} if one is missing to which a path is declared */
-function withPaths<Fields extends object>(inputPath: AnyMutation['inputPath'], fields: Fields, owner: string): Fields {
-  const missing =
-    typeof inputPath === 'object' && Object.values(inputPath).find((name) => !Object.hasOwn(fields, name));
-  if (typeof missing === 'string') {
+/** Returns the fields of an input. @throws {TypeError} if one is missing that `inputPath` names */
+function withPaths<Fields extends object>(owner: string, inputPath: AnyMutation['inputPath'], fields: Fields): Fields {
+  const names = typeof inputPath === 'object' ? Object.values(inputPath) : [];
+  const missing = names.find((name) => !Object.hasOwn(fields, name));
+  if (missing !== undefined) {
     throw new TypeError(`the ${owner} has no field ${missing}, which its inputPath names`);
   }
   return fields;

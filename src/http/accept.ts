@@ -8,13 +8,19 @@ const GRAPHQL_TYPE = 'application/graphql-response+json';
 /** Maximum cached results. Clients send few different headers. */
 const MAX_RESULTS = 100;
 
+/** Maximum length of a cached header, because clients choose it. Longer ones are parsed each time. */
+const MAX_LENGTH = 500;
+
 /**
  * Creates the function that returns the media type of a response for an `Accept` header; undefined if none of its types is available. Results are
  * cached, because parsing the header costs more than a pipeline step.
  */
 export function createNegotiateMediaType() {
   const chooseOnce = memoize(choose, MAX_RESULTS);
-  return (accept: string | undefined): string | undefined => chooseOnce(accept || '*/*');
+  return (accept: string | undefined): string | undefined => {
+    const types = accept || '*/*';
+    return types.length > MAX_LENGTH ? choose(types) : chooseOnce(types);
+  };
 }
 
 /** Quoted value of a parameter. One without an end reaches to the end of the header. */

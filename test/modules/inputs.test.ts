@@ -239,6 +239,27 @@ describe('a member that the service rejects', () => {
     });
   });
 
+  it('has the path of the subject, if that is its name in the input', async () => {
+    const people = defineModule('people', ({ endpoint, mutation }) => {
+      mutation('greet', {
+        description: 'Greets.',
+        scope: 'people:write',
+        endpoint: endpoint('POST /v1/people/{userId}/greetings').returns<object>(),
+        subject: 'personId',
+        inputPath: { userId: 'personId' },
+        resolve: async ({ personId }, send) => send({ userId: personId }),
+        success: { description: 'It is done.', fields: (t) => ({ done: t.boolean({ resolve: () => true }) }) },
+      });
+    });
+    await using gateway = await startGateway({
+      service: () => ({ status: 422, body: { errors: { userId: ['Bad'] } } }),
+      modules: [people],
+    });
+    expect(await gateway.run(`mutation { greet(input: { personId: "a" }) { ${ISSUES} } }`)).toEqual({
+      greet: { issues: [{ path: ['input', 'personId'] }] },
+    });
+  });
+
   it('is declared with the name of an input field', () => {
     const misnamed = defineModule('misnamed', ({ endpoint, mutation }) => {
       mutation('name', {

@@ -41,6 +41,11 @@ export class FileState {
     this.#read = this.#find();
   }
 
+  /** Notes that what the last look found is about to be read. What changes from then on is another change. */
+  noteFound(): void {
+    this.#read = this.#last;
+  }
+
   /** Whether the files are as they were when they were read. */
   isSame(): boolean {
     return this.#find() === this.#read;
@@ -87,7 +92,7 @@ export function createWatchedFiles<Content>(
       if (found !== 'changed') {
         return found === 'changing';
       }
-      state.note();
+      state.noteFound();
       invalidSince ||= Date.now() / 1_000;
       const content = read();
       if (!state.isSame()) {
