@@ -11,7 +11,7 @@ import { fileSamples } from '../../../../src/telemetry/gateway-metrics.ts';
 import { counter, type MetricSamples } from '../../../../src/telemetry/metrics.ts';
 import type { Process } from '../command.ts';
 import { findAllConflicts } from './conflicts.ts';
-import type { Config, LoadedConfig } from './load-config.ts';
+import type { Config } from './load-config.ts';
 import { ConfigError, rejectProblems } from './problem.ts';
 import { listRestartSettings, type SettingName } from './settings.ts';
 
@@ -42,9 +42,9 @@ export function followConfig({
   /** Configuration that the process started with. */
   startup: Config;
   /** Reads the configuration again. @throws {ConfigError} with all problems */
-  load(): Promise<LoadedConfig>;
+  load(): Promise<Config>;
   /** Uses a valid configuration from now on. If it fails, the previous one stays in use. */
-  apply(next: LoadedConfig): Promise<void>;
+  apply(config: Config): Promise<void>;
   watch: ConfigWatch;
   counts: ReloadCounts;
   logger: Logger;
@@ -60,9 +60,8 @@ export function followConfig({
   async function reload(trigger: ReloadTrigger): Promise<void> {
     try {
       watch.note();
-      const next = await load();
-      const { config, restartNeeded } = keepRestartSettings(startup, next.config);
-      await apply({ ...next, config });
+      const { config, restartNeeded } = keepRestartSettings(startup, await load());
+      await apply(config);
       reloadSeconds = config.reloadSeconds;
       lastProblems = '';
       counts.add('ok');

@@ -56,8 +56,9 @@ export async function runGateway(
     return { config: { ...source, moduleFiles }, locate, values };
   }
 
-  let inUse = await load();
-  const { config } = inUse;
+  let loaded = await load();
+  let inUse = loaded;
+  const { config } = loaded;
   const logger = createLogger(config, host, host.stdout);
   const counts = new ReloadCounts();
   await using sandbox = await openSandbox(config);
@@ -67,11 +68,14 @@ export async function runGateway(
   const use = async (service: ServedGateway) => {
     using _ = followConfig({
       startup: config,
-      load: () => load(inUse.config),
+      async load() {
+        loaded = await load(loaded.config);
+        return loaded.config;
+      },
       watch,
       async apply(next) {
-        await service.apply(withSandbox(next.config, sandbox));
-        inUse = next;
+        await service.apply(withSandbox(next, sandbox));
+        inUse = { ...loaded, config: next };
       },
       counts,
       logger,
