@@ -324,7 +324,8 @@ function createAccept(
     const { ofField = new WriteCount() } = ctx.writes;
     const writes = item === undefined ? ofField : new WriteCount();
     const context = item === undefined ? ctx : { ...ctx, upstream: ownClient(ctx, writes) };
-    const path = item?.path ?? (declared === undefined && !endpoint.idempotent ? [] : ['input']);
+    const hasFields = declared !== undefined || subject !== undefined;
+    const path = item?.path ?? (hasFields || endpoint.idempotent ? ['input'] : []);
     return async () => {
       let sends = 0;
       let areReplayed = true;
@@ -361,7 +362,7 @@ function createAccept(
             notFound: notFound && { ...notFound, id: notFound.id(input) },
             isPersonal: subject !== undefined,
             canConflict,
-            toInputPath: (member) => (declared === undefined ? [] : sends === 0 ? member : toInputPath(member)),
+            toInputPath: (member) => (!hasFields ? [] : sends === 0 ? member : toInputPath(member)),
             path,
             isBulkItem: item !== undefined,
             hasWritten: writes.applied > 0,

@@ -405,6 +405,16 @@ it('skips a path that differs from another one only in the name of a parameter',
   expect((await run('check', '--without-secrets', '--modules', './same.ts')).code).toBe(0);
 });
 
+it('a member of a body with the name of a parameter leaves the parameter its path in the input', async () => {
+  const body = { content: { 'application/json': { schema: shape('id', 'book_title') } } };
+  const put = { operationId: 'putBook', requestBody: body, ...returns(shape('id')) };
+  await write('same.json', { openapi: '3.1.0', info: {}, paths: { '/v1/aaa/{id}': { put } } });
+  await run('module', 'new', 'same', '--openapi', 'same.json');
+  const text = await readFile(folder.path('same.ts'), 'utf8');
+  expect(text).toMatch(/body: \{\s+id: input\.\w+,\s+book_title: input\.bookTitle,/);
+  expect(text).toMatch(/inputPath: \{\s+book_title: 'bookTitle',\s+\},/);
+});
+
 it('names fields after the path where the id of an operation says nothing about it', async () => {
   const read = (operationId?: string) => ({
     get: {

@@ -196,7 +196,8 @@ function writeMutation(endpoint: EndpointPlan): string {
     conflict: canConflict ? 'true' : undefined,
   });
   const fields = `(t) => (${braces(inputs.map((each) => writeInput(each, 't.field')))})`;
-  const renamed = new Map(inputs.flatMap(({ name, source }) => (name === source ? [] : [[source, name] as const])));
+  const names = new Map(inputs.toReversed().map(({ source, name }) => [source, name])); // Of several, the first: that of the path.
+  const renamed = [...names].filter(([source, name]) => source !== name).toReversed();
   const send = `await send(${writeArgs(endpoint, 'input')})`;
   const value = key ? `{ ${key.name}: input.${key.name} }` : '{ accepted: true }';
   const options = object({
@@ -207,9 +208,7 @@ function writeMutation(endpoint: EndpointPlan): string {
     input: inputs.length > 0 ? object({ description: quote(`The input of \`${field}\`.`), fields }) : undefined,
     failures: failures === '{}' ? undefined : failures,
     inputPath:
-      renamed.size === 0
-        ? undefined
-        : braces(Array.from(renamed, ([source, name]) => `${property(source)}: ${quote(name)}`)),
+      renamed.length === 0 ? undefined : braces(renamed.map(([source, name]) => `${property(source)}: ${quote(name)}`)),
     resolve: `async (${input}, send) => ${response ? `({ ${done.name}: ${send} })` : `{\n${indent(`${send};\nreturn ${value};`)}\n}`}`,
     success: object({
       description: quote('The service applied the change.'),
