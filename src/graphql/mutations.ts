@@ -314,6 +314,8 @@ function createAccept(
   { endpoint, input: declared, subject, failures: { notFound } = {}, inputPath, resolve, success }: AnyMutation,
   canConflict: boolean,
 ): DeclaredMutation['accept'] {
+  const hasFields = declared !== undefined || subject !== undefined;
+  const toInputPath = typeof inputPath === 'function' ? inputPath : renameFirst(inputPath);
   return (fields, ctx, info, item) => {
     const { idempotencyKey: sent, ...given } = fields;
     const input = subject ? { ...given, [subject]: subjectOf(ctx, given[subject], subject) } : given;
@@ -324,21 +326,18 @@ function createAccept(
     const { ofField = new WriteCount() } = ctx.writes;
     const writes = item === undefined ? ofField : new WriteCount();
     const context = item === undefined ? ctx : { ...ctx, upstream: ownClient(ctx, writes) };
-    const hasFields = declared !== undefined || subject !== undefined;
     const path = item?.path ?? (hasFields || endpoint.idempotent ? ['input'] : []);
     return async () => {
       let sends = 0;
       let areReplayed = true;
       const uncleared: string[] = [];
-      const toInputPath = (member: readonly string[]) =>
-        typeof inputPath === 'function' ? inputPath(member, input) : renameFirst(member, inputPath);
       const send: Send<CallArgs, unknown> = (args) => {
         sends += 1;
         const idempotencyKey = sends === 1 ? firstKey : deriveKey(sends);
         const write = { ...args, idempotencyKey, isBulkItem: item !== undefined };
         const sent = context.upstream.write(endpoint, write).then(({ body, replayed, uncleared: kept = [] }) => {
           areReplayed &&= replayed;
-          uncleared.push(...kept.map((member) => [...path, ...toInputPath([member])].join('.')));
+          uncleared.push(...kept.map((member) => [...path, ...toInputPath([member], input)].join('.')));
           return body;
         });
         return ignoreRejection(sent);
@@ -362,7 +361,7 @@ function createAccept(
             notFound: notFound && { ...notFound, id: notFound.id(input) },
             isPersonal: subject !== undefined,
             canConflict,
-            toInputPath: (member) => (!hasFields ? [] : sends === 0 ? member : toInputPath(member)),
+            toInputPath: (member) => (!hasFields ? [] : sends === 0 ? member : toInputPath(member, input)),
             path,
             isBulkItem: item !== undefined,
             hasWritten: writes.applied > 0,
@@ -410,12 +409,11 @@ export const withOwnWrites = (ctx: GatewayContext): GatewayContext => ({
   upstream: ownClient(ctx, new WriteCount()),
 });
 
-/** Returns a path whose first name is replaced, if it has another one. */
-function renameFirst(
-  [first, ...rest]: readonly string[],
-  names: Readonly<Record<string, string>> = {},
-): readonly string[] {
-  return first === undefined ? [] : [Object.hasOwn(names, first) ? (names[first] ?? first) : first, ...rest];
+/** Creates the function that replaces the first name of a path, if it has another one. */
+function renameFirst(names: Readonly<Record<string, string>> = {}) {
+  const renamed = new Map(Object.entries(names));
+  return ([first, ...rest]: readonly string[]): readonly string[] =>
+    first === undefined ? [] : [renamed.get(first) ?? first, ...rest];
 }
 
 /** Returns the fields of an input. @throws {TypeError} if one is missing that `inputPath` names */

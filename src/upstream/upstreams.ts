@@ -26,7 +26,6 @@ import { createTlsFiles, nameProblems, type TlsFiles } from './transport/tls-fil
 
 type SettingsOfUpstream = Omit<GatewaySettings, 'upstream'> & { upstreamUrl: URL };
 
-/** Dependencies of upstreams. */
 interface UpstreamsDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random' | 'breakerMinimumCalls'> {
   logger: Logger;
   now: () => Date;

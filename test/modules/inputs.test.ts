@@ -197,45 +197,48 @@ describe('a member that the service rejects', () => {
 
   const ISSUES = '... on InvalidInputError { issues { path } }';
 
-  it.each([
-    ['deleteFeed', 'id: "same"', 'feedId', 'id'],
-    ['deleteMessage', 'id: "same"', 'messageId', 'id'],
-    ['createTopic', 'key: "same", name: "same"', 'name', 'name'],
-    ['renameTopic', 'key: "same", name: "same"', 'topicKey', 'key'],
-    ['deleteTopic', 'key: "same"', 'topicKey', 'key'],
-    ['deleteTopic', 'key: "same"', 'constructor', 'constructor'],
-    ['addSubscribersToTopic', 'key: "same", subscriberIds: ["same"]', 'subscribers.0', 'subscriberIds.0'],
-    ['removeSubscribersFromTopic', 'key: "same", subscriberIds: ["same"]', 'subscribers.0', 'subscriberIds.0'],
-    ['markMessages', 'subscriberId: "same", messageIds: ["same"], as: READ', 'messageId.0', 'messageIds.0'],
-    ['markMessages', 'subscriberId: "same", messageIds: ["same"], as: READ', 'markAs', 'as'],
-    ['markAllMessages', 'subscriberId: "same", as: READ, feeds: ["same"]', 'feedIdentifier.0', 'feeds.0'],
-    ['completeMessageAction', 'subscriberId: "same", messageId: "same", button: "same"', 'type', 'button'],
-    ['completeMessageAction', 'subscriberId: "same", messageId: "same", button: "same"', 'messageId', 'messageId'],
+  it.each<[field: string, input: string, paths: Record<string, string>]>([
+    ['deleteFeed', 'id: "same"', { feedId: 'id' }],
+    ['deleteMessage', 'id: "same"', { messageId: 'id' }],
+    ['createTopic', 'key: "same", name: "same"', { key: 'key', name: 'name' }],
+    ['renameTopic', 'key: "same", name: "same"', { topicKey: 'key', name: 'name' }],
+    ['deleteTopic', 'key: "same"', { topicKey: 'key', constructor: 'constructor' }],
+    ['addSubscribersToTopic', 'key: "same", subscriberIds: ["same"]', { 'subscribers.0': 'subscriberIds.0' }],
+    ['removeSubscribersFromTopic', 'key: "same", subscriberIds: ["same"]', { 'subscribers.0': 'subscriberIds.0' }],
     [
-      'updateWorkflowPreference',
-      'subscriberId: "same", workflowId: "same", channel: EMAIL, enabled: true',
-      'channel.type',
-      'channel',
+      'markMessages',
+      'subscriberId: "same", messageIds: ["same"], as: READ',
+      { 'messageId.0': 'messageIds.0', markAs: 'as' },
+    ],
+    [
+      'markAllMessages',
+      'subscriberId: "same", as: READ, feeds: ["same"]',
+      { 'feedIdentifier.0': 'feeds.0', markAs: 'as' },
+    ],
+    [
+      'completeMessageAction',
+      'subscriberId: "same", messageId: "same", button: "same"',
+      { type: 'button', messageId: 'messageId' },
     ],
     [
       'updateWorkflowPreference',
       'subscriberId: "same", workflowId: "same", channel: EMAIL, enabled: true',
-      'channel.enabled',
-      'enabled',
+      { 'channel.type': 'channel', 'channel.enabled': 'enabled' },
     ],
     [
       'updateGlobalPreferences',
       'subscriberId: "same", channels: [{ channel: EMAIL, enabled: true }]',
-      'preferences.0.type',
-      'channels.0.channel',
+      { 'preferences.0.type': 'channels.0.channel', enabled: 'enabled' },
     ],
-  ])('of %s(%s), %s, has the path of the input field', async (field, input, member, path) => {
+  ])('of %s has the path of the input field', async (field, input, paths) => {
+    const errors = Object.fromEntries(Object.keys(paths).map((member) => [member, ['Bad']]));
     await using gateway = await startGateway({
-      service: () => ({ status: 422, body: { errors: { [member]: ['Bad'] } } }),
+      service: () => ({ status: 422, body: { errors } }),
       modules: [inbox, messages, topics],
     });
+    const issues = Object.values(paths).map((path) => ({ path: ['input', ...path.split('.')] }));
     expect(await gateway.run(`mutation { ${field}(input: { ${input} }) { ${ISSUES} } }`)).toEqual({
-      [field]: { issues: [{ path: ['input', ...path.split('.')] }] },
+      [field]: { issues },
     });
   });
 

@@ -68,6 +68,7 @@ export async function sendWithRetries<Result>(
   }
 }
 
+/** Returns the result of a request, or the reason why there is none. Never rejects. */
 export const settle = <Result>(sent: Promise<OperationResult<Result>>): Promise<Attempt<Result>> =>
   sent.then(
     (result) => ({ result }),

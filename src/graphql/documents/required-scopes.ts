@@ -110,7 +110,8 @@ function collectScopes(
   { operation, selectionSet: root }: OperationDefinitionNode,
   conditionOf: (variable: string) => boolean | undefined,
 ): readonly Scope[] {
-  const fragments = new Map(Object.entries(fragmentsOf(document)));
+  const fragments = fragmentsOf(document);
+  const walked = new Set<string>();
   const scopes: Scope[] = [];
   const typeOf = (node: NamedTypeNode | undefined) => node && schema.getType(node.name.value);
 
@@ -126,8 +127,9 @@ function collectScopes(
       } else if (selection.kind === Kind.INLINE_FRAGMENT) {
         walk(selection.selectionSet, typeOf(selection.typeCondition) ?? parent);
       } else {
-        const fragment = fragments.get(selection.name.value);
-        fragments.delete(selection.name.value);
+        const { value: name } = selection.name;
+        const fragment = walked.has(name) ? undefined : fragments[name];
+        walked.add(name);
         walk(fragment?.selectionSet, typeOf(fragment?.typeCondition));
       }
     }

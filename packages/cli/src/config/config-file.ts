@@ -70,8 +70,9 @@ export function findSource(
     if (!(error instanceof FileError)) {
       throw error;
     }
-    const other = OTHER_FILES.find((each) => orUndefined(() => readFile(each)));
-    if (path !== undefined || !error.isMissing) {
+    const isAbsent = path === undefined && error.isMissing;
+    const other = isAbsent ? OTHER_FILES.find((each) => orUndefined(() => readFile(each))) : undefined;
+    if (!isAbsent) {
       const origin = option === undefined ? nameOf('NOTIGRAPH_CONFIG') : '--config';
       const subject = path === undefined ? 'The' : `${origin}: the`;
       problems.push({ sentence: `${subject} configuration file ${name} ${error.message}.` });

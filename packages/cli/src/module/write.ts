@@ -196,8 +196,8 @@ function writeMutation(endpoint: EndpointPlan): string {
     conflict: canConflict ? 'true' : undefined,
   });
   const fields = `(t) => (${braces(inputs.map((each) => writeInput(each, 't.field')))})`;
-  const names = new Map(inputs.toReversed().map(({ source, name }) => [source, name])); // Of several, the first: that of the path.
-  const renamed = [...names].filter(([source, name]) => source !== name).toReversed();
+  const findFirst = (name: string) => inputs.find(({ source }) => source === name); // That of the path, if the body has a namesake.
+  const renamed = inputs.filter((each) => each.name !== each.source && findFirst(each.source) === each);
   const send = `await send(${writeArgs(endpoint, 'input')})`;
   const value = key ? `{ ${key.name}: input.${key.name} }` : '{ accepted: true }';
   const options = object({
@@ -208,7 +208,9 @@ function writeMutation(endpoint: EndpointPlan): string {
     input: inputs.length > 0 ? object({ description: quote(`The input of \`${field}\`.`), fields }) : undefined,
     failures: failures === '{}' ? undefined : failures,
     inputPath:
-      renamed.length === 0 ? undefined : braces(renamed.map(([source, name]) => `${property(source)}: ${quote(name)}`)),
+      renamed.length === 0
+        ? undefined
+        : braces(renamed.map(({ source, name }) => `${property(source)}: ${quote(name)}`)),
     resolve: `async (${input}, send) => ${response ? `({ ${done.name}: ${send} })` : `{\n${indent(`${send};\nreturn ${value};`)}\n}`}`,
     success: object({
       description: quote('The service applied the change.'),
