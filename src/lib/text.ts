@@ -12,12 +12,6 @@ const MAX_LENGTH = 100;
 /** Returns the beginning of a text that anyone can choose, in printable ASCII, so that it can't forge or garble lines of the log. */
 export const toPrintable = (text: string): string => text.slice(0, MAX_LENGTH).replace(/[^\x20-\x7e]/g, '?');
 
-/** Returns a text that people read in a terminal, without characters that could change what they see. Lines stay. */
-export const withoutControls = (text: string): string => text.replace(/[^\P{C}\n]/gu, '?');
-
-/** Returns a number with its unit: `1 problem`, `2 problems`. */
-export const countOf = (number: number, unit: string): string => `${number} ${unit}${number === 1 ? '' : 's'}`;
-
 /** Shortens a text to a number of UTF-16 code units, without splitting a surrogate pair. */
 export const truncate = (text: string, maxLength: number): string =>
   text.length > maxLength ? `${text.slice(0, maxLength - 1).replace(/\p{Cs}$/u, '')}…` : text;

@@ -7,7 +7,7 @@ import type { Process } from '../../packages/cli/src/command.ts';
 import { readCommandLine } from '../../packages/cli/src/command-line.ts';
 import { COMMANDS } from '../../packages/cli/src/commands/index.ts';
 import { explainFailure } from '../../packages/cli/src/explain-failure.ts';
-import { withoutControls } from '../../src/lib/text.ts';
+import { withoutControls } from '../../packages/cli/src/text.ts';
 import { CHILD_ENV } from './child-env.ts';
 import { ROOT } from './docs.ts';
 import { createEmptyFolder } from './sandbox-files.ts';

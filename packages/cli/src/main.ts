@@ -2,13 +2,13 @@
 
 import { setTimeout } from 'node:timers/promises';
 import { VERSION } from '../../../src/lib/installation.ts';
-import { withoutControls } from '../../../src/lib/text.ts';
 import type { Process } from './command.ts';
 import { readCommandLine } from './command-line.ts';
 import { COMMANDS } from './commands/index.ts';
 import { explainFailure } from './explain-failure.ts';
 import { writeHelp } from './help.ts';
 import { endWithShellOfNpm } from './signals.ts';
+import { withoutControls } from './text.ts';
 
 const write = process.stdout.write.bind(process.stdout);
 

@@ -3,7 +3,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { z } from 'zod';
 import { recordOf } from '../../../src/lib/is-record.ts';
-import { countOf, withoutControls } from '../../../src/lib/text.ts';
+import { countOf, withoutControls } from './text.ts';
 
 /** Levels that are printed in another color and capital letters. */
 const COLORS: Readonly<Record<string, Style>> = { warn: 'yellow', error: 'red', fatal: 'red' };

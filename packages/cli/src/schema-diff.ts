@@ -31,8 +31,8 @@ import { createManifestFiles, ManifestError, shortenId } from '../../../src/grap
 import type { GatewayModule } from '../../../src/graphql/module.ts';
 import { createSchema, printSdl } from '../../../src/graphql/schema.ts';
 import { FileError, isFolder } from '../../../src/lib/files/text-file.ts';
-import { countOf } from '../../../src/lib/text.ts';
 import { ConfigError, readNamedFile } from './config/problem.ts';
+import { countOf } from './text.ts';
 
 interface Change {
   /** Kind, such as `FIELD_REMOVED`. */

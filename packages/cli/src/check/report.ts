@@ -8,7 +8,6 @@ import { createSchema, endpointsOf, ownerOf } from '../../../../src/graphql/sche
 import { elementsOf } from '../../../../src/graphql/scopes.ts';
 import { readTools } from '../../../../src/graphql/tools/tool-files.ts';
 import { caught } from '../../../../src/lib/caught.ts';
-import { countOf, withoutControls } from '../../../../src/lib/text.ts';
 import { listAll } from '../../../../src/settings/define.ts';
 import { findEmptied } from '../../../../src/upstream/cache/store.ts';
 import type { CommandLine, Process } from '../command.ts';
@@ -18,6 +17,7 @@ import { loadCheckedModules } from '../config/load-modules.ts';
 import { ConfigError, formatProblem, type Problem, problemOf, sortProblems } from '../config/problem.ts';
 import { countWorkers } from '../config/settings.ts';
 import { findMemoryProblem } from '../server/process-limits.ts';
+import { countOf, withoutControls } from '../text.ts';
 import { findDocumentWarnings, findSecretFileWarnings, findTenantWarnings, findWarnings } from './warnings.ts';
 
 export interface Report {

@@ -1,10 +1,10 @@
 // Prints the schema, or compares two.
 
 import type { GatewayModule } from '../../../../src/graphql/module.ts';
-import { withoutControls } from '../../../../src/lib/text.ts';
 import type { Command, CommandLine, Process } from '../command.ts';
 import { readFormat } from '../command-line.ts';
 import { rejectProblems } from '../config/problem.ts';
+import { withoutControls } from '../text.ts';
 import { optionsOfServe } from './serve.ts';
 
 async function modulesOf(commandLine: CommandLine, { env }: Process): Promise<readonly GatewayModule[]> {

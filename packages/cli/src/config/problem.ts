@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { FileError, readTextFile, toFileError } from '../../../../src/lib/files/text-file.ts';
-import { withoutControls } from '../../../../src/lib/text.ts';
+import { withoutControls } from '../text.ts';
 
 export interface Place {
   /** File, or the variable that holds the configuration. */

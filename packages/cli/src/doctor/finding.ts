@@ -1,7 +1,7 @@
 // Results of the doctor's checks, and their form for people.
 
 import { styleText } from 'node:util';
-import { countOf } from '../../../../src/lib/text.ts';
+import { countOf } from '../text.ts';
 
 /** Weight of a finding. A `problem` makes operations fail, a `warning` can, and a `note` is for information. */
 type Level = 'ok' | 'note' | 'warning' | 'problem';

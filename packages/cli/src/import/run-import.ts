@@ -3,7 +3,6 @@
 import { lstatSync, rmSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import { withoutControls } from '../../../../src/lib/text.ts';
 import { createJsonLogger } from '../../../../src/telemetry/json-logger.ts';
 import { isUpstreamError } from '../../../../src/upstream/errors.ts';
 import { serviceAddressOf } from '../../../../src/upstream/transport/path.ts';
@@ -16,6 +15,7 @@ import { findFileProblem } from '../files.ts';
 import { findService, readCredential } from '../find-service.ts';
 import { formatLogLine } from '../readable-log.ts';
 import { catchStopSignals } from '../signals.ts';
+import { withoutControls } from '../text.ts';
 import {
   createDescription,
   describeBeginning,
