@@ -35,7 +35,10 @@ const CLOCK_SKEW_SECONDS = 5;
 const clockSkewOf = ({ isGateway }: TrustedIssuer): number => (isGateway ? 0 : CLOCK_SKEW_SECONDS);
 
 /** Identity that a token proves, before the API key of its tenant is known. */
-export interface VerifiedToken extends Required<Omit<Identity, 'clientKind' | 'credential' | 'scopes'>> {
+export interface VerifiedToken
+  extends Required<Pick<Identity, 'tenant' | 'withheldScopes'>>,
+    Pick<Identity, 'documents' | 'callerId'> {
+  readonly subject: string | undefined;
   /** Granted scopes, without those that tokens cannot grant. */
   readonly scopes: ReadonlySet<Scope>;
   /** Name of the only upstream that it is for, empty for one without a name; undefined if only the tenant determines it. */
