@@ -38,7 +38,7 @@ upstreams:
   us: { url: https://us.example.com, hosts: [us.example.com, api.example.com], pathPrefix: /a, default: on }
 clients:
   browser:
-    issuers: [{ issuer: i, audience: a, jwks: https://i.example.com/ }]
+    issuers: [{ issuer: i, audience: a@example.com, jwks: https://i.example.com/ }]
     tenants: { acme: { key: { env: ACME_KEY }, upstream: mars }, globex: { env: GLOBEX_KEY } }
 `;
     expect(problemsIn(text, { ACME_KEY: 'a', GLOBEX_KEY: 'b' })).toMatchInlineSnapshot(`
@@ -94,6 +94,11 @@ describe('createGateway', () => {
     );
     expect(create({ upstream: 'https://eu.example.com', clients })).toThrow(
       'clients.browser.tenants.globex selects an upstream, but there are no upstreams.',
+    );
+    const issuers = [{ issuer: 'i', audience: 'a', jwks: 'https://i.example.com/' }];
+    const tenantKeys = { directory: 'keys', upstreams: { initech: 'us' } };
+    expect(create({ upstreams, clients: { browser: { issuers, tenantKeys } } })).toThrow(
+      'clients.browser.tenantKeys.upstreams.initech selects an unknown upstream; use eu.',
     );
     expect(create({ upstreams: {} })).toThrow('upstreams must contain at least one upstream.');
   });

@@ -75,6 +75,18 @@ it('waits for a locked key no longer than --max-wait', async () => {
   expect(results().map(({ outcome }) => outcome)).toEqual(['created', 'failed', 'created']);
 });
 
+it('keeps a row as one that may have been applied if a later import is rejected', async () => {
+  const answers = [
+    { status: 201, body: '{' },
+    { status: 400, body: { message: ['email must be an email'] } },
+  ];
+  const { run, results } = await setUpImport('subscriberId,email\n1,a@mail.example\n', () => answers.shift());
+  for (const code of ['UPSTREAM_BAD_RESPONSE', 'BAD_USER_INPUT']) {
+    expect(await run()).toMatchObject({ code: 1, stdout: expect.stringContaining('may have been applied') });
+    expect(results()).toMatchObject([{ outcome: 'unknown', code }]);
+  }
+});
+
 it.each([
   ['whose clock is two hours behind', -7_200_000],
   ['whose clock is right', 0],
