@@ -90,6 +90,25 @@ it('stops when the service rejects the API key in the middle, and names the line
   expect(stdout + stderr).not.toContain(KEY);
 });
 
+it('stops when something in front of the service demands a login in the middle', async () => {
+  const page = { status: 401, headers: { 'content-type': 'text/html' }, body: '<h1>Sign in</h1>' };
+  const { run, sent } = await setUpImport(USERS, ({ subscriberId }) => (Number(subscriberId) >= 10 ? page : undefined));
+  expect(await run()).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^Correct what is in front of the service, .* it answered 401 at line \d+: /),
+  });
+  expect(sent().length).toBeLessThanOrEqual(20);
+});
+
+it('gives up on a row that the service answers with 500 each time', async () => {
+  const { run, sent, results } = await setUpImport(writeUsers(1), () => ({ status: 500, body: {} }), {
+    NOTIGRAPH_MAX_RETRIES: '0',
+  });
+  expect((await run()).code).toBe(1);
+  expect(sent()).toHaveLength(TRIES);
+  expect(results()).toMatchObject([{ outcome: 'unknown', code: 'UPSTREAM_ERROR' }]);
+});
+
 it('sends the other rows if the service forbids one of them', async () => {
   const { run, results } = await setUpImport(USERS, (row) =>
     row.subscriberId === '7' ? { status: 403, body: '<html>Blocked' } : undefined,
@@ -121,24 +140,27 @@ it('stops at a page of a firewall before any row was applied', async () => {
   expect(sent()).toHaveLength(1);
 });
 
-it.each([302, 404])('sends one row to an address without the endpoint (%d), which can be corrected', async (status) => {
-  const { optionsOf, folder, run, sent } = await setUpImport(USERS, (_, path) =>
-    path.startsWith('/wrong/') ? { status, headers: { location: '/login' }, body: '' } : undefined,
-  );
-  const { args, ...options } = optionsOf();
-  const wrong = await runCommand({
-    ...options,
-    args: args.map((arg) => (arg.startsWith('http') ? `${arg}/wrong` : arg)),
-  });
-  expect(wrong).toMatchObject({
-    code: 1,
-    stderr: `Correct the address of the service: it has no POST /v1/subscribers (status ${status}).\n`,
-  });
-  expect(wrong.stdout).toMatch(/^0 of 30 rows are applied\.\nRun the same command again to send the others\.\n$/m);
-  expect(sent()).toHaveLength(1);
-  expect(await readdir(folder.path())).toEqual(['users.csv']);
-  expect(await run()).toMatchObject({ code: 0, stderr: '' });
-});
+it.each([300, 302, 404])(
+  'sends one row to an address without the endpoint (%d), which can be corrected',
+  async (status) => {
+    const { optionsOf, folder, run, sent } = await setUpImport(USERS, (_, path) =>
+      path.startsWith('/wrong/') ? { status, headers: { location: '/login' }, body: '' } : undefined,
+    );
+    const { args, ...options } = optionsOf();
+    const wrong = await runCommand({
+      ...options,
+      args: args.map((arg) => (arg.startsWith('http') ? `${arg}/wrong` : arg)),
+    });
+    expect(wrong).toMatchObject({
+      code: 1,
+      stderr: `Correct the address of the service: it has no POST /v1/subscribers (status ${status}).\n`,
+    });
+    expect(wrong.stdout).toMatch(/^0 of 30 rows are applied\.\nRun the same command again to send the others\.\n$/m);
+    expect(sent()).toHaveLength(1);
+    expect(await readdir(folder.path())).toEqual(['users.csv']);
+    expect(await run()).toMatchObject({ code: 0, stderr: '' });
+  },
+);
 
 it('fails no row during an outage, and rows that fail while others are applied', async () => {
   let failed = 0;
