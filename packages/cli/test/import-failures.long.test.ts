@@ -253,6 +253,25 @@ it('stops if the rate limit permits no call within --max-wait', async () => {
   expect(sent()).toHaveLength(1);
 });
 
+it('waits as long as a rejection by the rate limit says', async () => {
+  let answers = 0;
+  const { run, sent } = await setUpImport(
+    writeUsers(2),
+    () => (++answers === 1 ? { status: 429, headers: { 'retry-after': '1' }, body: {} } : undefined),
+    { NOTIGRAPH_MAX_RETRIES: '0' },
+  );
+  expect(await run('--max-wait', '30')).toMatchObject({ code: 0, stderr: '' });
+  expect(sent().map(({ subscriberId }) => subscriberId)).toEqual(['0', '0', '1']);
+});
+
+it('waits no longer than --max-wait, whatever a failed response asks for', async () => {
+  const { run } = await setUpImport(USERS, () => ({ status: 503, headers: { 'retry-after': '60' }, body: {} }));
+  expect(await run('--max-wait', '1')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('No row was answered for 1 s.'),
+  });
+});
+
 it('does not count a pause for the rate limit as an outage', async () => {
   const exhausted = { 'ratelimit-limit': '1', 'ratelimit-remaining': '0', 'ratelimit-reset': '2' };
   const statuses = [201, 503, 201];
