@@ -272,6 +272,18 @@ it('waits no longer than --max-wait, whatever a failed response asks for', async
   });
 });
 
+it('says after 5 s without an answer why it waits, and then that it continues', async () => {
+  let answers = 0;
+  const { run } = await setUpImport(
+    writeUsers(1),
+    () => (++answers === 1 ? { status: 503, headers: { 'retry-after': '6' }, body: {} } : undefined),
+    { NOTIGRAPH_MAX_RETRIES: '0' },
+  );
+  const { code, stderr } = await run('--max-wait', '60');
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/^Waiting: .+\nContinuing: the service answers again\.\n$/);
+});
+
 it('does not count a pause for the rate limit as an outage', async () => {
   const exhausted = { 'ratelimit-limit': '1', 'ratelimit-remaining': '0', 'ratelimit-reset': '2' };
   const statuses = [201, 503, 201];
