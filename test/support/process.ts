@@ -83,7 +83,7 @@ function startProcess(options: ProcessOptions) {
     env = {},
     main = MAIN,
   } = options;
-  const limits = Object.entries({ f: options.maxFileBlocks, n: options.maxOpenFiles });
+  const limits = Object.entries({ Sf: options.maxFileBlocks, n: options.maxOpenFiles });
   const limit = limits.flatMap(([name, max]) =>
     max === undefined ? [] : ['sh', '-c', `ulimit -${name} "$0" && exec "$@"`, String(max)],
   );
