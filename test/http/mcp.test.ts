@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { rename, writeFile } from 'node:fs/promises';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -196,6 +198,27 @@ describe('access', () => {
       expect(response.headers.get('allow')).toBe(status === 405 ? 'POST' : null);
     },
   );
+
+  it.each([
+    [200, 'the origin of the endpoint itself', (own: string) => own],
+    [403, 'the origin of a host name that was given its address', () => 'rebound.example'],
+  ])('answers %i to a page of %s', async (status, _, hostOf) => {
+    const host = hostOf(new URL(gateway.url).host);
+    const headers = {
+      host,
+      origin: `http://${host}`,
+      authorization: KEY,
+      accept: 'application/json, text/event-stream',
+    };
+    const request = httpRequest(new URL('/mcp', gateway.url), {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+    });
+    request.end(JSON.stringify(LIST));
+    const [response]: IncomingMessage[] = await once(request, 'response');
+    response?.resume();
+    expect(response?.statusCode).toBe(status);
+  });
 
   it.each([['x'.repeat(257)], [1.5], [null], [{}]])('rejects a message with the id %j', async (id) => {
     const response = await postToTools(gateway, { jsonrpc: '2.0', id, method: 'nope' });
