@@ -37,6 +37,7 @@ const HOSTILE = {
   headers: { 'X-Api-Key': SECRET, accept: 'text/html' },
   variants: [{ apiKey: SECRET, subject: 'Hello' }, [{ name: 'fcmToken', value: SECRET }]],
   callback: `https://user:${SECRET}@example.com/in`,
+  secrets: { providerId: SECRET },
 };
 
 const variable = { ...HOSTILE, name: 'apiKey', type: 'String', defaultValue: SECRET };
@@ -202,6 +203,12 @@ describe('browsers', () => {
   }
 
   it.each<[string, Record<string, unknown>, object]>([
+    ['a key of letters that names no value', { key: 'opensesame' }, { key: '[masked]' }],
+    [
+      'a credential of letters beside a value',
+      { apiKey: 'opensesame', value: 'en' },
+      { apiKey: '[masked]', value: 'en' },
+    ],
     [
       'values below names',
       { secret: SECRET, nested: [{ passphrase: [SECRET] }] },
