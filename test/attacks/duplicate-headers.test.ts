@@ -6,6 +6,7 @@ import { ofFile } from '../support/lifetime.ts';
 import { connectRaw } from '../support/raw-client.ts';
 
 guards('src/http/node-adapter.ts', 'createListener');
+guards('src/http/node-adapter.ts', 'NodeRequest.constructor');
 
 const gateway = ofFile(await startGateway({ service: 'sandbox' }));
 

@@ -24,6 +24,7 @@ guards('src/auth/token-verifier.ts', 'verify.algorithms');
 guards('src/auth/token-verifier.ts', 'verify.audience');
 guards('src/auth/token-verifier.ts', 'verify.clockTolerance');
 guards('src/auth/token-verifier.ts', 'verify.requiredClaims');
+guards('src/auth/authenticate.ts', 'toRefusal');
 
 const GROUPS = { query: '{ notificationGroups { name } }' };
 const AUDIENCE = 'dashboard';

@@ -18,6 +18,7 @@ guards('src/lib/files/secret-files.ts', 'collect');
 guards('src/lib/files/secret-files.ts', 'filesIn');
 guards('src/lib/files/secret-files.ts', 'listSecretFiles');
 guards('src/lib/files/text-file.ts', 'readAll');
+guards('src/auth/authenticate.ts', 'identityOf');
 
 const GROUPS = '{ notificationGroups { name } }';
 

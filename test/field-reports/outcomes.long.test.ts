@@ -26,6 +26,8 @@ import { startClient } from '../support/upstream-client.ts';
 guards('src/errors/client-errors.ts', 'createClientErrors.toUpstreamClientError');
 guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#send');
 guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#take');
+guards('packages/cli/src/import/send.ts', 'assertUsable');
+guards('packages/cli/src/import/send.ts', 'sendRow');
 
 const READ = '{ workflow(idOrIdentifier: "w1") { name } }';
 const CREATE = 'mutation { createFeed(input: { name: "News" }) { __typename } }';

@@ -7,9 +7,13 @@ import subscriberProfiles from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import { REFUSED_IDS } from '../support/field-contract.ts';
 import { deviationsIn, startGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { subscriber, workflow } from '../support/records.ts';
 import { createSandboxClient } from '../support/sandbox-client.ts';
+
+guards('src/graphql/sent-values.ts', 'listOf');
+guards('src/upstream/transport/reasons.ts', 'readReasons.read');
 
 const modules = [events, topics, subscriberProfiles];
 

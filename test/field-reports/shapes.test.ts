@@ -19,6 +19,7 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/upstream/transport/body.ts', 'readSuccess');
 guards('src/graphql/record-fields.ts', 'extraField.resolve');
+guards('src/graphql/record-fields.ts', 'collect');
 
 const schema = createSchema();
 const signer = createSigner();

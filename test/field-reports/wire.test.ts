@@ -18,6 +18,7 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 guards('src/graphql/documents/trusted-documents.ts', 'TrustedDocuments.#findByText');
 guards('src/http/cors.ts', 'preflightHeaders');
 guards('src/http/head.ts', 'requireJson');
+guards('src/http/client-token-route.ts', 'createClientTokenRoute.issue');
 
 const GROUPS = 'query Groups { notificationGroups { name } }';
 const NAMES = [{ name: 'Group' }, { name: 'Group' }];

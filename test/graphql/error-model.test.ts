@@ -11,6 +11,8 @@ guards('src/errors/mutation-failures.ts', 'toFailure');
 guards('src/upstream/transport/body.ts', 'findHeaderProblem');
 guards('src/upstream/transport/body.ts', 'readSuccess');
 guards('src/upstream/transport/body.ts', 'readText');
+guards('src/graphql/sent-values.ts', 'listOf');
+guards('src/upstream/transport/to-error.ts', 'readErrorId');
 
 const KEY = 'canary-key-8d1f';
 const AUTHORIZATION = { authorization: `ApiKey ${KEY}` };

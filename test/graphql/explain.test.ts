@@ -13,6 +13,7 @@ guards('src/auth/identity.ts', 'createClientRules.anonymous.hidesCalls');
 guards('src/graphql/context.ts', 'createContextFactory.client');
 guards('src/http/params.ts', 'readFlags');
 guards('src/upstream/recorder.ts', 'createRecorder.curlOf');
+guards('src/http/respond.ts', 'limitSize');
 
 const KEY = 'ApiKey key-of-a-server';
 const DISTINCT_GROUPS: GeneratedBehavior = {

@@ -21,6 +21,7 @@ guards('src/graphql/federation.ts', 'createServiceField.resolve');
 guards('src/graphql/federation.ts', 'findUnknownDirectives');
 guards('src/graphql/types/workflow.ts', 'workflows.loadBy');
 guards('src/http/engine.ts', 'checkRepresentations');
+guards('src/graphql/federation.ts', 'createResolveReference');
 
 const SUBGRAPH = printSubgraph(createSchema());
 const DOCS = read('docs/federation.md');

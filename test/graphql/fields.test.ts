@@ -4,6 +4,9 @@ import { parse } from 'yaml';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { read } from '../support/docs.ts';
 import { startGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
+
+guards('src/graphql/sent-values.ts', 'listOf');
 
 const schema = createSchema();
 

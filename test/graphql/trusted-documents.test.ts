@@ -18,6 +18,7 @@ guards('src/graphql/documents/trusted-documents.ts', 'TrustedDocuments.find');
 guards('src/graphql/documents/trusted-documents.ts', 'TrustedDocuments.#findByIdAndText');
 guards('src/graphql/documents/trusted-documents.ts', 'TrustedDocuments.logUnlisted');
 guards('src/http/pipeline.ts', 'createPipeline.noteUnlisted');
+guards('src/http/params.ts', 'readFlags');
 
 const signer = createSigner();
 

@@ -21,6 +21,7 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 guards('src/http/cors.ts', 'createCors.headers');
 guards('src/lib/urls.ts', 'isOrigin');
 guards('packages/cli/src/server/server.ts', 'startServer.admit');
+guards('src/http/node-adapter.ts', 'NodeRequest.constructor');
 
 const signer = createSigner();
 

@@ -11,6 +11,8 @@ import { listen } from '../support/listen.ts';
 import { startService } from '../support/service.ts';
 
 guards('src/http/node-adapter.ts', 'createListener');
+guards('src/http/fetch-adapter.ts', 'FetchRequest.body');
+guards('src/http/node-adapter.ts', 'NodeRequest.body');
 
 const QUERY = '{ notificationGroups { id } }';
 const HEADERS = { authorization: 'ApiKey k', 'content-type': 'application/json' };

@@ -4,7 +4,12 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
 import { startGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { ofFile } from '../support/lifetime.ts';
+
+guards('packages/cli/src/server/server.ts', 'startServer.admit');
+guards('src/http/cors.ts', 'createCors.headers');
+guards('src/http/pipeline.ts', 'createPipeline.handle');
 
 const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 

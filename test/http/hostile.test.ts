@@ -15,6 +15,7 @@ guards('src/http/node-adapter.ts', 'createHostCheck.isValid');
 guards('src/http/engine.ts', 'resolveOperation');
 guards('src/http/head.ts', 'readHead');
 guards('src/http/head.ts', 'requireJson');
+guards('src/http/node-adapter.ts', 'originForm');
 
 const gateway = ofFile(await startGateway({ service: 'sandbox' }));
 

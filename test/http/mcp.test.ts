@@ -27,6 +27,7 @@ guards('src/http/mcp/messages.ts', 'isId');
 guards('src/http/mcp/tool-server.ts', 'toRequest.body');
 guards('src/http/mcp/tool-server.ts', 'createToolServers.isVisible');
 guards('src/http/mcp/tool-server.ts', 'withoutData');
+guards('src/http/node-adapter.ts', 'NodeRequest.toFetchRequest');
 
 const KEY = 'ApiKey key-of-a-server';
 const ALL = ['Groups', 'Flow', 'AddFeed', 'DropGroup'];

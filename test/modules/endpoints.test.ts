@@ -18,6 +18,7 @@ guards('src/upstream/service.ts', 'readKeyOf');
 guards('src/upstream/transport/path.ts', 'fieldsOf');
 guards('src/upstream/transport/path.ts', 'isPlainObject');
 guards('src/upstream/transport/path.ts', 'requireJson');
+guards('src/upstream/recorder.ts', 'createRecorder.curlOf');
 
 // What endpoints declare, and what goes over the wire then. `Object(…)` stands for what the compiler refuses, and JavaScript does not.
 

@@ -26,6 +26,7 @@ import { registerTestTraces } from '../support/traces.ts';
 
 guards('src/errors/mutation-failures.ts', 'nullIfAbsent');
 guards('src/graphql/record-fields.ts', 'collect');
+guards('src/errors/client-errors.ts', 'createClientErrors.toUpstreamClientError');
 
 const signer = createSigner();
 

@@ -6,6 +6,7 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('packages/cli/src/config/config-file.ts', 'resolveReferences.resolveText');
 guards('src/settings/conflicts.ts', 'findTenantConflicts');
+guards('src/settings/conflicts.ts', 'findConflicts');
 
 const problemsIn = (text: string, env: Record<string, string> = {}) =>
   problemsOf({ env, files: { 'notigraph.config.yaml': text } });

@@ -4,9 +4,12 @@ import { clientClosed, type Endpoint, errorOf, type UpstreamError } from '../../
 import { createCircuitBreaker } from '../../src/upstream/policies/circuit-breaker.ts';
 import { errorFromResponse } from '../../src/upstream/transport/to-error.ts';
 import { type StartedGateway, startGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { workflow } from '../support/records.ts';
 import { type Script, startService } from '../support/service.ts';
+
+guards('src/upstream/errors.ts', 'endedEarly');
 
 const answer: Script = (_, connection) => connection.answer({ body: { data: workflow() } });
 const hang: Script = () => {};

@@ -3,9 +3,12 @@ import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.t
 import { shippedManifest } from '../../src/graphql/documents/shipped-operations.ts';
 import { type ContractCheck, createContractCheck, readErrors } from '../support/contract.ts';
 import { deviationsIn, type StartedGateway, startGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { operations } from '../support/operations.ts';
 import { PREFIX, startPlainService } from '../support/plain-service.ts';
 import { type Exchange, forwardTo, startService } from '../support/service.ts';
+
+guards('src/upstream/transport/body.ts', 'readSuccess');
 
 /** Implementation of the contract, with ids of its initial records. */
 interface Service {

@@ -14,6 +14,8 @@ guards('src/upstream/call.ts', 'Call.#attemptEnded');
 guards('src/upstream/call.ts', 'Lane.take');
 guards('src/upstream/policies/retry.ts', 'Retry.delayOf');
 guards('src/upstream/policies/retry.ts', 'Retry.#allowWaiting');
+guards('src/upstream/call.ts', 'Call.#answer');
+guards('src/upstream/client.ts', 'CallBudget.createRequest');
 
 const GET: Endpoint = { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' };
 

@@ -12,6 +12,8 @@ guards('src/http/client-token-route.ts', 'createClientTokenRoute.issue');
 guards('src/http/node-adapter.ts', 'originForm');
 guards('src/http/select-upstream.ts', 'createUpstreamSelector.select');
 guards('src/settings/upstreams.ts', 'toHostname');
+guards('src/auth/authenticate.ts', 'createAuthenticate.identifyNow');
+guards('src/auth/client-tokens.ts', 'createClientTokens.issue');
 
 const answer: Script = (_request, { answer }) => answer({ body: { data: [] } });
 

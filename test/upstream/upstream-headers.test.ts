@@ -6,11 +6,16 @@ import { runCommand, startServing } from '../support/command.ts';
 import { problemsOf } from '../support/configuration.ts';
 import { sendExplain } from '../support/explain.ts';
 import { startGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { setUpImport } from '../support/import.ts';
 import { group, subscriber } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { type Script, type ServiceRequest, startService } from '../support/service.ts';
+
+guards('packages/cli/src/config/config-file.ts', 'resolveReferences.resolveText');
+guards('src/upstream/cache/memory-store.ts', 'MemoryStore.put');
+guards('src/upstream/transport/probe.ts', 'findProblem');
 
 const GROUPS = '{ notificationGroups { name } }';
 const CREATE = 'mutation { createFeed(input: { name: "f" }) { __typename ... on MutationError { message } } }';

@@ -9,6 +9,7 @@ import type { Script } from '../support/service.ts';
 import { deferResponses, startClient } from '../support/upstream-client.ts';
 
 guards('src/upstream/policies/throttle.ts', 'createThrottle.note');
+guards('src/upstream/transport/to-error.ts', 'isForeign');
 
 const READ = '{ workflow(idOrIdentifier: "w1") { name } }';
 const CREATE = 'mutation { createFeed(input: { name: "News" }) { __typename } }';

@@ -8,6 +8,7 @@ guards('packages/cli/src/import/service.ts', 'ImportService.backOff');
 guards('packages/cli/src/import/send.ts', 'sendRow');
 guards('packages/cli/src/import/results.ts', 'Results.confirm');
 guards('packages/cli/src/import/service.ts', 'ImportService.isNew');
+guards('packages/cli/src/import/results.ts', 'Results.begin');
 
 const USERS = 'subscriberId,email\n1,a@mail.example\n2,b@mail.example\n3,c@mail.example\n';
 

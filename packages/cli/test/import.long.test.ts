@@ -6,6 +6,7 @@ import { spawnNotigraph } from '../../../test/support/process.ts';
 
 guards('packages/cli/src/import/results.ts', 'Results.begin');
 guards('packages/cli/src/import/send.ts', 'sendRow');
+guards('packages/cli/src/import/results.ts', 'Results.[Symbol.dispose]');
 
 it('sends nothing if a row is invalid, and lists all problems in the report', async () => {
   const rows = Array.from({ length: 25 }, (_, i) => `${i},nobody-${i}\n`).join('');

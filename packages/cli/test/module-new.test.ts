@@ -6,9 +6,12 @@ import { runCommand } from '../../../test/support/command.ts';
 import { ROOT } from '../../../test/support/docs.ts';
 import { startGateway } from '../../../test/support/gateway.ts';
 import { generateModule } from '../../../test/support/generated-module.ts';
+import { guards } from '../../../test/support/guards.ts';
 import { createFolderOfEachTest } from '../../../test/support/sandbox-files.ts';
 import { sendOperation } from '../../../test/support/send-operation.ts';
 import type { Script } from '../../../test/support/service.ts';
+
+guards('packages/cli/src/config/config-file.ts', 'resolveReferences.resolveText');
 
 const folder = createFolderOfEachTest();
 

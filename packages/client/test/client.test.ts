@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import events from '../../../src/modules/events.ts';
 import { startGateway } from '../../../test/support/gateway.ts';
+import { guards } from '../../../test/support/guards.ts';
 import { listen } from '../../../test/support/listen.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
 import {
@@ -21,6 +22,8 @@ import {
   UpdateWorkflowStatusDocument,
   WorkflowDocument,
 } from '../src/index.ts';
+
+guards('src/http/params.ts', 'readFlags');
 
 const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
 

@@ -17,6 +17,9 @@ import { registerTestTraces } from '../../support/traces.ts';
 
 guards('src/http/pipeline.ts', 'createRequestStates.bypassesCache');
 guards('src/upstream/upstreams.ts', 'Upstreams.close');
+guards('src/gateway.ts', 'buildGateway.dispose');
+guards('src/redis/redis.ts', 'describeStore');
+guards('src/upstream/cache/cached-service.ts', 'CachedService.#confirmation.confirm');
 
 const READ_BOTH = '{ workflow(idOrIdentifier: "welcome") { name } notificationGroups { name } }';
 const RENAME = 'mutation { updateNotificationGroup(input: { id: "G1", name: "new" }) { __typename } }';

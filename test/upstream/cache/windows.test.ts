@@ -6,6 +6,7 @@ import type { Script } from '../../support/service.ts';
 
 guards('src/upstream/cache/cached-service.ts', 'CachedService.#refresh.isRetried');
 guards('src/upstream/cache/cached-service.ts', 'CachedService.#refreshOrUse');
+guards('src/upstream/call.ts', 'Call.#attemptEnded');
 
 const nameOf = (version: number) => ({ workflow: { name: `v${version}` } });
 

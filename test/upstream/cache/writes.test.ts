@@ -2,7 +2,10 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { createGateway, createGatewayState, type Gateway } from '../../../src/gateway.ts';
 import { fetchFrom, READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
+import { guards } from '../../support/guards.ts';
 import { startService } from '../../support/service.ts';
+
+guards('src/upstream/cache/memory-store.ts', 'MemoryStore.#replaceVersions');
 
 const GET = 'GET /v1/workflows/welcome';
 const PUT = 'PUT /v1/workflows/w1/status';
