@@ -14,6 +14,8 @@ guards('src/graphql/context.ts', 'createContextFactory.client');
 guards('src/http/params.ts', 'readFlags');
 guards('src/upstream/recorder.ts', 'createRecorder.curlOf');
 guards('src/http/respond.ts', 'limitSize');
+guards('src/http/pipeline.ts', 'createPipeline.handle');
+guards('src/http/respond.ts', 'createRespond');
 
 const KEY = 'ApiKey key-of-a-server';
 const DISTINCT_GROUPS: GeneratedBehavior = {

@@ -8,6 +8,7 @@ import { group, workflow } from '../support/records.ts';
 guards('src/http/pipeline.ts', 'createPipeline.handle');
 guards('src/http/params.ts', 'readFlags');
 guards('src/http/respond.ts', 'limitSize');
+guards('src/http/respond.ts', 'createRespond');
 
 /** Runs an operation, and returns its report with the other parts of the response. */
 async function report(gateway: StartedGateway, document: string, authorization = 'ApiKey a') {

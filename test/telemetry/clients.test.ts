@@ -2,8 +2,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createClient, NotificationGroupsDocument } from '../../packages/client/src/index.ts';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { startGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { metricValues } from '../support/metrics-text.ts';
+
+guards('src/http/respond.ts', 'createRespond');
 
 const GROUPS = '{ notificationGroups { id } }';
 

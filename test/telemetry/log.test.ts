@@ -18,6 +18,7 @@ guards('src/http/pipeline.ts', 'createPipeline.handle');
 guards('src/errors/client-errors.ts', 'createClientErrors.log');
 guards('src/modules/events.ts', 'failuresIn');
 guards('src/telemetry/usage.ts', 'Usage.addResults');
+guards('src/http/respond.ts', 'createRespond');
 
 /** Texts that could forge or break a line. */
 const HOSTILE_TEXTS = [

@@ -11,6 +11,7 @@ import { type RecordedSpan, registerTestTraces, type TestTraces } from '../suppo
 guards('src/http/pipeline.ts', 'createPipeline.handle');
 guards('src/telemetry/tracing/tracing.ts', 'readTraceContext');
 guards('src/telemetry/tracing/tracing.ts', 'readTraceState');
+guards('src/http/respond.ts', 'createRespond');
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN_ID = '00f067aa0ba902b7';

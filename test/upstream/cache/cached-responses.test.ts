@@ -20,6 +20,7 @@ guards('src/upstream/upstreams.ts', 'Upstreams.close');
 guards('src/gateway.ts', 'buildGateway.dispose');
 guards('src/redis/redis.ts', 'describeStore');
 guards('src/upstream/cache/cached-service.ts', 'CachedService.#confirmation.confirm');
+guards('src/http/respond.ts', 'createRespond');
 
 const READ_BOTH = '{ workflow(idOrIdentifier: "welcome") { name } notificationGroups { name } }';
 const RENAME = 'mutation { updateNotificationGroup(input: { id: "G1", name: "new" }) { __typename } }';
