@@ -16,11 +16,8 @@ const MAX_LENGTH = 500;
  * cached, because parsing the header costs more than a pipeline step.
  */
 export function createNegotiateMediaType() {
-  const chooseOnce = memoize(choose, MAX_RESULTS);
-  return (accept: string | undefined): string | undefined => {
-    const types = accept || '*/*';
-    return types.length > MAX_LENGTH ? choose(types) : chooseOnce(types);
-  };
+  const chooseOnce = memoize(choose, MAX_RESULTS, MAX_LENGTH);
+  return (accept: string | undefined): string | undefined => chooseOnce(accept || '*/*');
 }
 
 /** Quoted value of a parameter. One without an end reaches to the end of the header. */

@@ -6,11 +6,19 @@ import { LRUCache } from 'lru-cache';
  * Returns a function that caches its results by the argument.
  *
  * @param max maximum cached results. The least recently used ones are dropped.
+ * @param maxLength maximum length of an argument whose result is cached, for arguments that clients choose. @default unlimited
  */
-export function memoize<T>(compute: (text: string) => T, max: number): (text: string) => T {
+export function memoize<T>(
+  compute: (text: string) => T,
+  max: number,
+  maxLength = Number.POSITIVE_INFINITY,
+): (text: string) => T {
   // Wrapped, because undefined can be a result.
   const results = new LRUCache<string, { value: T }>({ max });
   return (text) => {
+    if (text.length > maxLength) {
+      return compute(text);
+    }
     let result = results.get(text);
     if (result === undefined) {
       result = { value: compute(text) };

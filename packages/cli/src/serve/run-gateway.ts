@@ -56,7 +56,7 @@ export async function runGateway(
     return { config: { ...source, moduleFiles }, locate, values };
   }
 
-  let loaded = await load();
+  let loaded = await load(); // The latest, also if it was rejected then: its modules are not imported again.
   let inUse = loaded;
   const { config } = loaded;
   const logger = createLogger(config, host, host.stdout);
