@@ -257,7 +257,7 @@ export function buildGateway(
     accessLog(entry);
   });
   const pipeline = createPipeline(parts, {
-    inFlight: createInFlightRequests(settings, logger, nameTenant),
+    inFlight: createInFlightRequests(settings, logger, nameTenant, (...key) => upstreams.knows(...key)),
     trustedDocuments,
     createContext: createContextFactory(
       { metrics, noteEpisode: createEpisodeLog(logger), audit, logsCalls: logger.isLevelEnabled('debug') },

@@ -118,7 +118,7 @@ export function createClientErrors(logger: Logger, nameTenant: (credential: stri
 
     function toUpstreamClientError(error: GraphQLError, original: UpstreamError): ClientError {
       // The tenant's key was rejected, not the browser's token, so signing in again would not help.
-      const isRejectedKey = isBrowser && original.code === 'UNAUTHENTICATED' && original.sent;
+      const isRejectedKey = isBrowser && original.code === 'UNAUTHENTICATED' && original.status === 401;
       if (!isDisconnected) {
         log(original, isRejectedKey);
       }

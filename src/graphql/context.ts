@@ -109,6 +109,7 @@ export function createContextFactory(
       : undefined;
     const sender = upstreams.bind(upstreamName, {
       credential,
+      person: identity.clientKind === 'browser' ? identity.callerId : undefined,
       signal: operation.request.signal,
       deadlineAt: performance.now() + operationTimeoutMs,
       requestId,

@@ -32,9 +32,12 @@ export function createAdmission(limiter: RateLimiter, clientRules: RulesByClient
         ? allowance.then((taken) => requireAllowed(taken, secondsPerCall))
         : requireAllowed(allowance, secondsPerCall);
     },
-    /** Returns the cost of an operation in calls. A read that the cache answers, or that joins a call, counts too: a client's limit must not depend on others. */
+    /**
+     * Returns the cost of an operation in calls. A read that the cache answers, or that joins a call, counts too: a client's limit must not depend on
+     * others. If all calls were refused, because too many wait, for example, the first one counts.
+     */
     costOf: (usage: Readonly<Usage> | undefined): number =>
-      usage === undefined ? 0 : usage.requests + usage.cached + usage.shared,
+      usage === undefined ? 0 : usage.requests + usage.cached + usage.shared || Number(usage.hasCalls),
     /** Charges the difference between the cost of an operation and the call already taken. */
     charge({ clientKind, callerId }: Identity, cost: number): void {
       const { rateLimit } = clientRules[clientKind];

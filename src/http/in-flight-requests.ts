@@ -11,6 +11,9 @@ import type { TenantNames } from '../telemetry/access-log.ts';
 /** Share of one caller: four that send without end can't keep others out. */
 const CALLER_SHARE = 1 / 4;
 
+/** Share of all API keys together that the service may not know, of the room for its upstream: clients can invent any number of keys. */
+const INVENTED_SHARE = 1 / 2;
+
 /** Share of one of several upstreams: one that hangs leaves half to the others. */
 const UPSTREAM_SHARE = 1 / 2;
 
@@ -18,6 +21,11 @@ const RETRY_AFTER_SECONDS = 1;
 
 interface Count {
   running: number;
+}
+
+interface UpstreamCount extends Count {
+  /** Requests with API keys that may be invented. */
+  readonly invented: Set<Identity>;
 }
 
 export type InFlightRequests = ReturnType<typeof createInFlightRequests>;
@@ -30,9 +38,12 @@ export function createInFlightRequests(
   { maxInFlightRequests: total, upstreams }: GatewaySettings,
   logger: Logger,
   nameTenant: TenantNames,
+  /** Whether an upstream knows an API key. */
+  knows: (upstreamName: string | undefined, credential: string | undefined) => boolean,
 ) {
   const perCaller = Math.ceil(CALLER_SHARE * total);
   const perUpstream = upstreams === undefined ? total : Math.ceil(UPSTREAM_SHARE * total); // There is no other to leave the rest to.
+  const maxInvented = Math.ceil(INVENTED_SHARE * perUpstream);
   const noteRefused = logEpisodes(logger, {
     began: 'too many requests are in flight, and further ones are rejected',
     ended: 'requests in flight are below the limit again',
@@ -40,15 +51,17 @@ export function createInFlightRequests(
   const all: Count = { running: 0 };
   const callers = createPerCredential<Count>(() => ({ running: 0 }));
   const names = upstreams === undefined ? [undefined] : Object.keys(upstreams);
-  const byUpstream = new Map<string | undefined, Count>(names.map((name) => [name, { running: 0 }]));
+  const byUpstream = new Map<string | undefined, UpstreamCount>(
+    names.map((name) => [name, { running: 0, invented: new Set() }]),
+  );
 
   /** Returns the count of the upstream; undefined without a credential, because no upstream is called then. */
-  const upstreamOf = ({ credential, upstreamName }: Identity): Count | undefined =>
+  const upstreamOf = ({ credential, upstreamName }: Identity): UpstreamCount | undefined =>
     credential === undefined ? undefined : byUpstream.get(upstreamName);
 
   /** Logs that a limit is reached, and returns the refusal. */
   function refuseFor(
-    limitOf: 'total' | 'caller' | 'upstream',
+    limitOf: 'total' | 'caller' | 'upstream' | 'unknown keys',
     limit: number,
     { callerId, credential, upstreamName }: Identity,
   ): Refusal {
@@ -67,6 +80,7 @@ export function createInFlightRequests(
           'Too many requests for this notification service are in flight. Send the request again in a moment.',
           details,
         );
+      case 'unknown keys': // They would learn which keys are known.
       case 'total':
         return gatewayOverloaded();
     }
@@ -76,6 +90,7 @@ export function createInFlightRequests(
     /**
      * Counts a request until `leave` is called.
      *
+     * @param identity one object per request
      * @throws {Refusal} RATE_LIMITED for the caller's share, OVERLOADED for the others. The request is not counted
      */
     enter(identity: Identity): void {
@@ -90,6 +105,13 @@ export function createInFlightRequests(
       if (upstream !== undefined && upstream.running >= perUpstream) {
         throw refuseFor('upstream', perUpstream, identity);
       }
+      const { clientKind, credential, upstreamName } = identity;
+      if (upstream !== undefined && clientKind === 'server' && !knows(upstreamName, credential)) {
+        if (upstream.invented.size >= maxInvented) {
+          throw refuseFor('unknown keys', maxInvented, identity);
+        }
+        upstream.invented.add(identity);
+      }
       all.running += 1;
       caller.running += 1;
       if (upstream !== undefined) {
@@ -102,6 +124,7 @@ export function createInFlightRequests(
       callers.leave(identity.callerId).running -= 1;
       const upstream = upstreamOf(identity);
       if (upstream !== undefined) {
+        upstream.invented.delete(identity);
         upstream.running -= 1;
       }
     },

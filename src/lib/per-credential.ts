@@ -3,11 +3,13 @@
 /** Number of values from which unused ones are removed. Then they are removed whenever the number of remaining values has doubled. */
 const MIN_SWEEP_SIZE = 1_000;
 
+export type PerCredential<T> = ReturnType<typeof createPerCredential<T>>;
+
 /**
  * Creates a collection that keeps unused values until there are many. A `Map` whose entries are added and removed with every request creates garbage
  * that V8's young-generation collector can't free, because each old hash table points to the next one.
  *
- * Only `enter` returns a value, so none is removed while a call uses it.
+ * None is removed between `enter` and `leave`, while a call uses it.
  */
 export function createPerCredential<T>(create: () => T) {
   const entries = new Map<string, { value: T; users: number }>();
@@ -36,6 +38,8 @@ export function createPerCredential<T>(create: () => T) {
       entry.users += 1;
       return entry.value;
     },
+    /** Returns the value of a credential if there is one. It may be removed at any time. */
+    find: (credential: string): Readonly<T> | undefined => entries.get(credential)?.value,
     leave(credential: string): T {
       const entry = entries.get(credential);
       if (entry === undefined || entry.users === 0) {

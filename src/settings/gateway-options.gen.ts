@@ -204,7 +204,7 @@ export interface GatewaySettingOptions {
   socketIdleMs?: number;
   /** Whether a connection can be reused for another API key: `none` reuses it, `credential` never does. @default 'none' */
   isolateConnections?: 'none' | 'credential';
-  /** Maximum in-flight calls per API key. 1 to 10000. @default 10 */
+  /** Maximum in-flight calls per API key. One person with a token has half at most, and one call at a time is sent with a key that the service may not know. 1 to 10000. @default 10 */
   maxConcurrentCallsPerKey?: number;
   /** Maximum calls per operation. One more is `BUDGET_EXCEEDED` and not sent. 1 to 10000. @default 50 */
   maxUpstreamCalls?: number;
@@ -280,7 +280,7 @@ export interface GatewaySettingOptions {
     attemptTimeoutMs?: number;
     /** Maximum retries of a call. Reads and `PUT …/status` are retried after these failures; other writes only if they cannot have been applied. 0 to 10. @default as for all upstreams */
     maxRetries?: number;
-    /** Maximum in-flight calls per API key. 1 to 10000. @default as for all upstreams */
+    /** Maximum in-flight calls per API key. One person with a token has half at most, and one call at a time is sent with a key that the service may not know. 1 to 10000. @default as for all upstreams */
     maxConcurrentCallsPerKey?: number;
     /** Whether the service honors `Idempotency-Key`. Writes that carry one are then retried like reads. @default as for all upstreams */
     upstreamIdempotency?: boolean | 'on' | 'off';

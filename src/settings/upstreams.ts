@@ -43,7 +43,10 @@ export const upstreamCalls = {
     choice(['none', 'credential']).default('none'),
     'Whether a connection can be reused for [another API key](reliability.md#responses-and-credentials): `none` reuses it, `credential` never does.',
   ),
-  maxConcurrentCallsPerKey: setting(integer(1, 10_000).default(10), 'Maximum in-flight calls per API key.'),
+  maxConcurrentCallsPerKey: setting(
+    integer(1, 10_000).default(10),
+    'Maximum in-flight calls per API key. One person with a token has half at most, and one call at a time is sent with a key that the service may not know.',
+  ),
   maxUpstreamCalls: setting(
     integer(1, 10_000).default(50),
     'Maximum calls per operation. One more is `BUDGET_EXCEEDED` and not sent.',

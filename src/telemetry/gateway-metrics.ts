@@ -128,19 +128,32 @@ const labelsOf = (upstreamName: string | undefined): Labels =>
   upstreamName === undefined ? {} : { upstream: upstreamName };
 
 /** Returns the samples of the services, by the names of their upstreams. */
-export const serviceSamples = (states: readonly (readonly [upstreamName: string | undefined, ServiceState])[]) => [
-  gauge(
-    'notigraph_upstream_calls_waiting',
-    'Calls waiting for other calls with the same API key.',
-    states.map(([upstreamName, { waiting }]) => [labelsOf(upstreamName), waiting]),
-  ),
-  gauge(
-    'notigraph_circuit_breaker_state',
-    'State of the circuit breaker. 0: closed, 1: half-open, one call is or will be sent as a probe, 2: open.',
-    states.map(([upstreamName, { circuit }]) => [labelsOf(upstreamName), CIRCUIT_STATE_VALUES[circuit]]),
-    'max',
-  ),
-];
+export function serviceSamples(states: readonly (readonly [upstreamName: string | undefined, ServiceState])[]) {
+  const gaugeOf = (name: string, help: string, toValue: (state: ServiceState) => number, merge?: 'max') =>
+    gauge(
+      name,
+      help,
+      states.map(([upstreamName, state]) => [labelsOf(upstreamName), toValue(state)]),
+      merge,
+    );
+  const circuit =
+    'State of the circuit breaker. 0: closed, 1: half-open, one call is or will be sent as a probe, 2: open.';
+  return [
+    gaugeOf(
+      'notigraph_upstream_calls_waiting',
+      'Calls waiting for other calls with the same API key.',
+      (state) => state.waiting,
+    ),
+    gaugeOf('notigraph_upstream_sockets_open', 'Connections to the service.', ({ sockets }) => sockets.open),
+    gaugeOf('notigraph_upstream_sockets_free', 'Requests that could be sent at once.', ({ sockets }) => sockets.free),
+    gaugeOf(
+      'notigraph_upstream_requests_waiting',
+      'Requests waiting for a connection.',
+      ({ sockets }) => sockets.waiting,
+    ),
+    gaugeOf('notigraph_circuit_breaker_state', circuit, (state) => CIRCUIT_STATE_VALUES[state.circuit], 'max'),
+  ];
+}
 
 /** Returns the samples of files that are read again when they change. */
 export const fileSamples = (files: readonly Pick<WatchedFiles, 'name' | 'invalidSince' | 'expiresAt'>[]) => [

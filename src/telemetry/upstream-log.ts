@@ -8,8 +8,10 @@ import type { TenantNames } from './access-log.ts';
 import type { NoteEpisode } from './usage.ts';
 
 const OPENED = 'The circuit breaker opened. Calls to the service are paused.';
-const OPENED_FOR_ONE =
+const OPENED_FOR_KEY =
   'The circuit breaker opened for one API key, because only its calls time out. They are paused, and those with other keys continue.';
+const OPENED_FOR_PERSON =
+  "The circuit breaker opened for one person of a tenant, because only this one's calls time out. They are paused, and those of others continue.";
 const CLOSED = 'The circuit breaker closed. The service responds again.';
 
 /**
@@ -26,12 +28,13 @@ export function createCircuitLog(logger: Logger, nameTenant: TenantNames, now: (
         logger.warn({ upstream: upstreamName, since: timeBefore(openMs), ms: Math.round(openMs) }, CLOSED);
         return;
       }
-      const { failure, failingMs, credential } = change;
+      const { failure, failingMs, paused } = change;
       const { code, status, cause } = failure;
+      const { credential, callerId = credential } = paused ?? {};
       const tenant = credential && nameTenant(credential);
       logger.warn(
         { upstream: upstreamName, tenant, code, status, cause: describeCause(cause), since: timeBefore(failingMs) },
-        tenant === undefined ? OPENED : OPENED_FOR_ONE,
+        tenant === undefined ? OPENED : callerId === credential ? OPENED_FOR_KEY : OPENED_FOR_PERSON,
       );
     };
 }

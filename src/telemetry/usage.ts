@@ -43,6 +43,8 @@ export class Usage implements CallEvents {
   shared = 0;
   /** Reads that were answered from the cache. */
   cached = 0;
+  /** Whether the operation has made a call, even if that was refused before it was sent. */
+  hasCalls = false;
   /** Reads among `cached` that first waited for a refresh, which failed or took too long. */
   refreshed = 0;
   /** Age of the oldest stored response that was used because the service failed, in milliseconds. */
@@ -92,6 +94,7 @@ export class Usage implements CallEvents {
   }
 
   started(request: UpstreamRequest, isShared: boolean): void {
+    this.hasCalls = true;
     if (this.#inFlight === 0) {
       this.#inFlightSince = performance.now();
     }
@@ -120,20 +123,28 @@ export class Usage implements CallEvents {
     return this.#writes?.get(request)?.refusal();
   }
 
-  sent(request: UpstreamRequest, resends: number, upstreamUrl: URL): TraceHeaders | undefined {
-    this.requests += 1;
-    if (resends > 0) {
-      this.retries += 1;
-    }
+  attemptBegan(request: UpstreamRequest, resends: number, upstreamUrl: URL): TraceHeaders | undefined {
     this.#openEntry(request, { attempt: resends + 1 });
     return this.#origin.trace?.startRequest(request, resends, upstreamUrl);
   }
 
-  attemptEnded(request: UpstreamRequest, outcome: Outcome, milliseconds: number): void {
+  sent({ endpoint }: UpstreamRequest, resends: number, waitedMs: number | undefined): void {
+    this.requests += 1;
+    if (resends > 0) {
+      this.retries += 1;
+    }
+    if (waitedMs !== undefined) {
+      this.#origin.trace?.addEvent('socket_acquired', endpoint, waitedMs);
+    }
+  }
+
+  attemptEnded(request: UpstreamRequest, outcome: Outcome, milliseconds: number | undefined): void {
     const { metrics, noteEpisode } = this.#receivers;
     const { clientKind, upstreamName } = this.#identity;
     this.#closeEntry(request, outcome);
-    metrics?.requestEnded(upstreamName, request.endpoint, outcome, milliseconds, clientKind === 'browser');
+    if (milliseconds !== undefined) {
+      metrics?.requestEnded(upstreamName, request.endpoint, outcome, milliseconds, clientKind === 'browser');
+    }
     this.#origin.trace?.endRequest(request, outcome);
     if (isUpstreamError(outcome) ? outcome.isForeign : outcome.uncleared?.length) {
       noteEpisode?.(isUpstreamError(outcome) ? 'foreign' : 'uncleared', upstreamName, request.endpoint);

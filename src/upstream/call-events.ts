@@ -38,14 +38,21 @@ export interface CallEvents {
   /** Returns why a write must not be sent: it can't be recorded. Called before each attempt. */
   refusal(request: UpstreamRequest): UpstreamError | undefined;
   /**
-   * An attempt is about to be sent.
+   * An attempt begins, and is sent once a socket is free.
    *
    * @param resends number of earlier attempts
    * @param upstream address of the service
    * @returns headers that continue the operation's trace; undefined if there are none
    */
-  sent(request: UpstreamRequest, resends: number, upstreamUrl: URL): TraceHeaders | undefined;
-  attemptEnded(request: UpstreamRequest, outcome: Outcome, milliseconds: number): void;
+  attemptBegan(request: UpstreamRequest, resends: number, upstreamUrl: URL): TraceHeaders | undefined;
+  /**
+   * An attempt has got a socket, and is sent.
+   *
+   * @param waitedMs time for which no socket was free; undefined if one was
+   */
+  sent(request: UpstreamRequest, resends: number, waitedMs: number | undefined): void;
+  /** @param milliseconds time since it was sent; undefined if it never was */
+  attemptEnded(request: UpstreamRequest, outcome: Outcome, milliseconds: number | undefined): void;
   /** The call pauses before it is sent again. */
   retryDelayed(request: UpstreamRequest, delayMs: number): void;
   /** The operation no longer waits for the call. */
@@ -60,10 +67,21 @@ export interface CallEvents {
   inBackground(): CallEvents;
 }
 
+export interface SocketStats {
+  /** Connections to the service. */
+  open: number;
+  /** Requests that could be sent at once: idle connections, and those that may still be opened. */
+  free: number;
+  /** Requests that wait for a connection. */
+  waiting: number;
+}
+
 /** State of the circuit breaker: `probing` means that one call is sent, or may be sent, to see whether the service is back. */
 export type CircuitState = 'closed' | 'probing' | 'open';
 
 export interface ServiceState {
   circuit: CircuitState;
+  /** Calls that wait for others of their credential. */
   waiting: number;
+  sockets: SocketStats;
 }

@@ -15,6 +15,7 @@ import {
   storedFailure,
   type UpstreamError,
 } from './errors.ts';
+import type { Lane, LaneCall } from './lane.ts';
 import type { CircuitBreaker } from './policies/circuit-breaker.ts';
 import type { Retry, RetryingCall } from './policies/retry.ts';
 import type { UpstreamThrottle } from './policies/throttle.ts';
@@ -29,9 +30,6 @@ export type CallSettings = { upstreamUrl: URL } & Pick<
   GatewaySettings,
   'attemptTimeoutMs' | 'maxConcurrentCallsPerKey' | 'maxUpstreamResponseBytes' | 'upstreamIdempotency'
 >;
-
-/** Calls of a credential that wait at most. With ten in flight that take 100 ms each, the last one waits for a second. */
-const MAX_QUEUED_CALLS = 100;
 
 export interface CallPolicies {
   readonly settings: CallSettings;
@@ -103,82 +101,19 @@ const errorAfterEnd = (error: UpstreamError, reason: DOMException | undefined): 
     ? error
     : clientClosed(error.endpoint, error, reason);
 
-/** Time for which the service counts as having accepted a credential, in milliseconds. */
-const ACCEPTED_MS = 60_000;
-
-/** Calls of one credential to a service. A call uses its lane to the end, so that a read after a write can't join one from before it. */
-export class Lane {
-  readonly #waiting: Call[] = [];
-  readonly #reads: Call[] = [];
-  #running = 0;
-  /** Slots that are being handed over. */
-  #released = 0;
-  /** Time until which the service counts as having accepted the credential, as in `performance.now()`. */
-  acceptedUntil = 0;
-
-  /** Takes a slot for a call, or lets it wait for one. Returns `full` if too many wait. */
-  take(call: Call, { maxConcurrentCallsPerKey }: CallSettings): 'running' | 'waiting' | 'full' {
-    if (this.#running < maxConcurrentCallsPerKey) {
-      this.#running += 1;
-      return 'running';
-    }
-    if (this.#waiting.length >= MAX_QUEUED_CALLS) {
-      return 'full';
-    }
-    this.#waiting.push(call);
-    return 'waiting';
-  }
-
-  /** Hands a slot over to the call that has waited longest. */
-  release(): void {
-    this.#released += 1;
-    if (this.#released > 1) {
-      return; // The next call has ended at once, and the loop below goes on. Handing over here would nest as deep as calls wait.
-    }
-    for (; this.#released > 0; this.#released -= 1) {
-      const next = this.#waiting.shift();
-      if (next === undefined) {
-        this.#running -= 1;
-      } else {
-        next.proceed();
-      }
-    }
-  }
-
-  abandon(call: Call): void {
-    removeItem(this.#waiting, call);
-  }
-
-  find(key: string): Call | undefined {
-    return this.#reads.find((call) => call.key === key);
-  }
-
-  share(call: Call): void {
-    this.#reads.push(call);
-  }
-
-  stopSharing(call: Call): void {
-    removeItem(this.#reads, call);
-  }
-
-  /** Called when a write starts and when it has ended. Later reads don't join the reads so far. */
-  separateReads(): void {
-    this.#reads.length = 0;
-  }
-}
-
 /** State of a call: see ARCHITECTURE.md for the transitions. */
 type CallState = 'new' | 'waiting' | 'sending' | 'pausing' | 'ended';
 
 /** One call with its retries, from the first reader to the result. */
-export class Call implements AttemptOwner, RetryingCall {
+export class Call implements AttemptOwner, LaneCall, RetryingCall {
   readonly request: UpstreamRequest;
   readonly key: string | undefined;
+  callerId: string;
   readonly #deadlineAt: number;
   /** Whether the service can apply it twice without harm. */
   readonly #isRepeatable: boolean;
   readonly #policies: CallPolicies;
-  readonly #lane: Lane;
+  readonly #lane: Lane<Call>;
   readonly #options: CallOptions;
   readonly #onGone: () => void;
   /** Receiver of the operation that makes the call. */
@@ -197,7 +132,7 @@ export class Call implements AttemptOwner, RetryingCall {
   /** @param onGone called once nothing can join it any more */
   constructor(
     policies: CallPolicies,
-    lane: Lane,
+    lane: Lane<Call>,
     request: UpstreamRequest,
     reader: Reader,
     options: CallOptions,
@@ -205,6 +140,7 @@ export class Call implements AttemptOwner, RetryingCall {
   ) {
     this.request = request;
     this.key = options.key;
+    this.callerId = request.callerId;
     this.#deadlineAt = reader.deadline.at;
     this.#isRepeatable =
       request.endpoint.repeatable ||
@@ -214,6 +150,10 @@ export class Call implements AttemptOwner, RetryingCall {
     this.#events = reader.events;
     this.#options = options;
     this.#onGone = onGone;
+  }
+
+  get credential(): string {
+    return this.request.credential;
   }
 
   /** Adds a reader. It gets the result at once if there is one. */
@@ -235,16 +175,21 @@ export class Call implements AttemptOwner, RetryingCall {
       this.#abort(reason); // Its only reader gets what is known about the outcome.
       return;
     }
-    const sent = this.#state !== 'waiting';
+    const isSent = this.#state === 'pausing' || this.#failure !== undefined;
+    const progress = isSent
+      ? { sent: true }
+      : this.#state === 'waiting' || this.#attempt === undefined
+        ? { sent: false }
+        : this.#attempt;
     removeItem(this.#readers, reader);
     if (this.#readers.length === 0) {
       this.#abort(reason);
     }
-    reader.end(endedEarly(endpoint, { sent }, reason));
+    reader.end(endedEarly(endpoint, progress, reason));
   }
 
   start(): void {
-    const slot = this.#lane.take(this, this.#policies.settings);
+    const slot = this.#lane.take(this);
     if (slot === 'full') {
       this.#end(errorOf('queueFull', this.request.endpoint));
     } else if (slot === 'running') {
@@ -287,22 +232,28 @@ export class Call implements AttemptOwner, RetryingCall {
     this.#state = 'sending';
     this.#attempt = undefined;
     const refusal =
+      this.#lane.refusal(endpoint) ??
       throttle.refusal(this, credential, endpoint) ??
-      breaker.refusal(this, credential, endpoint) ??
+      breaker.refusal(this, this.request) ??
       this.#events.refusal(this.request);
     if (refusal !== undefined) {
       this.#attemptEnded(refusal);
       return;
     }
-    const traceHeaders = this.#events.sent(this.request, this.#retries, settings.upstreamUrl);
+    const traceHeaders = this.#events.attemptBegan(this.request, this.#retries, settings.upstreamUrl);
     const hasFailed = this.#failure !== undefined && this.#failure.code !== 'RATE_LIMITED'; // Which says nothing about the connection.
-    const attempt = new Attempt(pool, this, endpoint.timeoutMs ?? settings.attemptTimeoutMs, hasFailed);
+    const timeoutMs = endpoint.timeoutMs ?? settings.attemptTimeoutMs;
+    const attempt = new Attempt(pool, this, timeoutMs, hasFailed, this.#lane.mayBeInvented(this));
     this.#attempt = attempt;
     try {
       attempt.send(credential, toDispatchOptions(settings.upstreamUrl.origin, this.request, traceHeaders));
     } catch (failure) {
       attempt.abort(failure); // For example a body that is not JSON. The call would keep its slot.
     }
+  }
+
+  onSocket(waitedMs: number | undefined): void {
+    this.#events.sent(this.request, this.#retries, waitedMs);
   }
 
   planBody(status: number, headers: Headers): BodyPlan {
@@ -341,16 +292,13 @@ export class Call implements AttemptOwner, RetryingCall {
   #attemptEnded(outcome: Outcome): void {
     const { throttle, breaker, retry } = this.#policies;
     const attempt = this.#attempt;
-    breaker.ended(this, this.request.credential, outcome, attempt !== undefined);
+    breaker.ended(this, this.request, outcome, attempt?.startedAt !== undefined);
     throttle.ended(this, outcome);
     if (attempt !== undefined) {
       attempt.isOutage = isUpstreamError(outcome) && outcome.isOutage; // A stored failure says nothing about the connection.
-      const now = performance.now();
-      this.#events.attemptEnded(this.request, outcome, now - attempt.startedAt);
-      // The endpoint of a user's module may answer anybody, so its success says nothing.
-      if (isUpstreamError(outcome) ? outcome.status === 401 : this.request.endpoint.isShipped) {
-        this.#lane.acceptedUntil = isUpstreamError(outcome) ? 0 : now + ACCEPTED_MS;
-      }
+      const { startedAt } = attempt;
+      this.#events.attemptEnded(this.request, outcome, startedAt && performance.now() - startedAt);
+      this.#lane.learn(this.request.endpoint, outcome);
     }
     if (this.#retries > 0) {
       retry.endRetry();
@@ -413,7 +361,7 @@ export class Call implements AttemptOwner, RetryingCall {
 
   #endRunning(outcome: Outcome): void {
     this.#policies.retry.endCall();
-    this.#lane.release();
+    this.#lane.release(this);
     this.#end(outcome);
   }
 

@@ -24,6 +24,8 @@ import type { CallTarget } from './service.ts';
 export interface Caller {
   /** `Authorization` header, forwarded unchanged. If undefined, every call fails before it is sent. */
   credential: string | undefined;
+  /** Person who has only a token, and shares the credential with others. @default none: a server, which has the credential */
+  person?: string | undefined;
   /** Aborts every call when the client disconnects. */
   signal: Signal;
   /** Deadline of the operation, on the clock of `performance.now()`. Queueing and retries count too. */
@@ -83,7 +85,7 @@ export interface UpstreamClient {
 }
 
 /** Part of a caller that decides which calls may be sent. */
-export type CallAuthor = Pick<Caller, 'credential' | 'requestId' | 'writes'>;
+export type CallAuthor = Pick<Caller, 'credential' | 'person' | 'requestId' | 'writes'>;
 
 /** Creates the requests of one operation, within its limits. */
 export class CallBudget {
@@ -103,7 +105,7 @@ export class CallBudget {
    * @throws {Error} if it must not be sent
    */
   createRequest(kind: 'read' | 'write', endpoint: DeclaredEndpoint, args: UpstreamRequest['args']): UpstreamRequest {
-    const { credential, requestId, writes } = this.#caller;
+    const { credential, person, requestId, writes } = this.#caller;
     const { upstreamUrl, maxUpstreamCalls } = this.#settings;
     const expected = endpoint.method === 'GET' ? 'read' : 'write';
     if (kind !== expected) {
@@ -124,7 +126,7 @@ export class CallBudget {
       throw errorOf('budgetExceeded', endpoint, { message });
     }
     this[counter] += 1;
-    return { endpoint, credential, path, requestId, args, headers, body };
+    return { endpoint, credential, callerId: person ?? credential, path, requestId, args, headers, body };
   }
 }
 

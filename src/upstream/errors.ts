@@ -148,7 +148,8 @@ export function endedEarly(
     sent,
     status,
     isOutage = status !== undefined && isOutageStatus(status),
-  }: { sent: boolean; status?: number | undefined; isOutage?: boolean },
+    waitsForSocket = false,
+  }: { sent: boolean; status?: number | undefined; isOutage?: boolean; waitsForSocket?: boolean },
   reason: unknown,
 ): UpstreamError {
   if (!isTimeoutError(reason)) {
@@ -156,7 +157,7 @@ export function endedEarly(
   }
   return sent
     ? errorOf(isOutage ? 'unanswered' : 'timedOut', endpoint, { status, cause: reason })
-    : errorOf('notSentInTime', endpoint, { cause: reason });
+    : errorOf(waitsForSocket ? 'noSocket' : 'notSentInTime', endpoint, { cause: reason });
 }
 
 /** Returns the error for a call after an attempt or another write that may have been applied, even if this call was rejected or is a read. */

@@ -197,6 +197,15 @@ export const FAILURES = {
     retryable: true,
     sent: false,
   },
+  noSocket: {
+    when: 'all `sockets` are busy until `operationTimeoutMs` passes',
+    code: 'OVERLOADED',
+    message:
+      'All connections of the gateway to the notification service are busy (setting sockets). Send the request again in a moment.',
+    retryable: true,
+    retryAfterSeconds: 1,
+    sent: false,
+  },
   clientClosed: {
     when: 'the client has disconnected, so nobody sees the error',
     code: 'CLIENT_CLOSED',

@@ -7,6 +7,8 @@ import type { RateLimitState } from './errors.ts';
 export interface UpstreamRequest {
   endpoint: DeclaredEndpoint;
   credential: string;
+  /** Person who shares the credential with others, or the credential itself for servers. */
+  callerId: string;
   /** Path with encoded ids and query. */
   path: string;
   requestId: string;
@@ -18,6 +20,10 @@ export interface UpstreamRequest {
   /** Earlier response of a read, which the service can confirm with a 304. @default none */
   known?: Required<Pick<UpstreamResult, 'etag' | 'body' | 'bytes'>>;
 }
+
+/** Whether a call is of a person, who has only a token and shares the credential. Servers have the credential itself. */
+export const isOfPerson = ({ callerId, credential }: Pick<UpstreamRequest, 'callerId' | 'credential'>): boolean =>
+  callerId !== credential;
 
 export interface WriteResult<T> {
   /** Response body without its envelope. */

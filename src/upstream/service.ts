@@ -1,10 +1,11 @@
 // Joins reads to identical ones in flight, and starts all other calls of one upstream.
 
-import { createPerCredential } from '../lib/per-credential.ts';
-import { afterwards, Call, type CallOptions, type CallPolicies, type CallSettings, Lane, type Reader } from './call.ts';
+import { createPerCredential, type PerCredential } from '../lib/per-credential.ts';
+import { afterwards, Call, type CallOptions, type CallPolicies, type CallSettings, type Reader } from './call.ts';
 import type { ServiceState } from './call-events.ts';
 import { createDriftCheck, type ReportDeviation } from './contract/drift.ts';
 import { endedEarly } from './errors.ts';
+import { Lane } from './lane.ts';
 import { createCircuitBreaker, type ReportCircuitChange } from './policies/circuit-breaker.ts';
 import { Retry, type RetrySettings } from './policies/retry.ts';
 import { createThrottle } from './policies/throttle.ts';
@@ -37,12 +38,14 @@ export interface ServiceDeps {
 /** One upstream: sockets, policies, and a lane for each credential. All calls share it. */
 export class Service implements CallTarget {
   readonly #policies: CallPolicies;
-  readonly #lanes = createPerCredential(() => new Lane());
+  readonly #lanes: PerCredential<Lane<Call>>;
 
   constructor(
     settings: CallSettings & RetrySettings,
     { pool, reportDeviation, reportCircuitChange, monotonicNow, random, breakerMinimumCalls }: ServiceDeps,
   ) {
+    const now = monotonicNow ?? (() => performance.now());
+    this.#lanes = createPerCredential(() => new Lane<Call>(settings.maxConcurrentCallsPerKey, now));
     this.#policies = {
       settings,
       waiting: { calls: 0 },
@@ -59,6 +62,7 @@ export class Service implements CallTarget {
     const lane = this.#lanes.enter(request.credential);
     const shared = options.key === undefined ? undefined : lane.find(options.key);
     if (shared !== undefined && reader.deadline.endReason() === undefined) {
+      lane.hasten(shared, request.callerId);
       reader.wait(shared, request, true);
       this.#lanes.leave(request.credential); // The shared call uses it too.
     } else {
@@ -74,23 +78,26 @@ export class Service implements CallTarget {
   }
 
   isReading(credential: string, key: string): boolean {
-    const isReading = this.#lanes.enter(credential).find(key) !== undefined;
-    this.#lanes.leave(credential);
-    return isReading;
+    return this.#lanes.find(credential)?.find(key) !== undefined;
   }
 
   /** Whether the service has accepted a credential within the last minute. One that isn't in use may be forgotten, because their number is bounded. */
   hasAccepted(credential: string): boolean {
-    this.#lanes.enter(credential);
-    return performance.now() < this.#lanes.leave(credential).acceptedUntil;
+    return performance.now() < (this.#lanes.find(credential)?.acceptedUntil ?? 0);
+  }
+
+  /** Whether the last response to a credential shows that the service knows it. One that isn't in use may be forgotten too. */
+  knows(credential: string): boolean {
+    return this.#lanes.find(credential)?.isKnown === true;
   }
 
   state(): ServiceState {
-    return { circuit: this.#policies.breaker.state(), waiting: this.#policies.waiting.calls };
+    const { breaker, waiting, pool } = this.#policies;
+    return { circuit: breaker.state(), waiting: waiting.calls, sockets: pool.stats() };
   }
 
   /** Makes a call, which uses the lane until nothing can join it any more. */
-  #call(lane: Lane, request: UpstreamRequest, reader: Reader, options: CallOptions): void {
+  #call(lane: Lane<Call>, request: UpstreamRequest, reader: Reader, options: CallOptions): void {
     const leave = () => void this.#lanes.leave(request.credential);
     const reason = reader.deadline.endReason();
     if (reason !== undefined) {

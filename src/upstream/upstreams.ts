@@ -99,6 +99,11 @@ export class Upstreams {
     return this.#find(name).service.hasAccepted(credential);
   }
 
+  /** Whether the last response to an API key shows that an upstream knows it. */
+  knows(name: string | undefined, credential = ''): boolean {
+    return this.#find(name).service.knows(credential);
+  }
+
   /** Binds a recorder of calls to an upstream, which sends nothing, to one caller. */
   record(name: string | undefined, caller: CallAuthor): Recorder {
     const { own, cached } = this.#find(name);

@@ -12,11 +12,11 @@ const LIMITS = { maxInFlightRequests: 100 };
 
 const READ = '{ notificationGroups { name } }';
 
-it.concurrent.each<[string, limit: 'caller' | 'upstream', (i: number) => [key: string, query: string]]>([
+it.concurrent.each<[string, limit: 'caller' | 'unknown keys', (i: number) => [key: string, query: string]]>([
   ['identical reads with one key', 'caller', () => ['k', READ]],
   [
     'different reads with many keys',
-    'upstream',
+    'unknown keys',
     (i) => [`k${i % 50}`, `{ workflow(idOrIdentifier: "w${i}") { name } }`],
   ],
 ])('an upstream that hangs takes no requests to another one, with %s', async (_, limitOf, attackOf) => {

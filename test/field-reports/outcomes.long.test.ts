@@ -75,6 +75,7 @@ it('R7: retries use new connections, because idle ones can lead to the same sick
   let isSick = false;
   const script: Script = (request) => (isSick && request.connection <= 6 ? fail(503) : succeed(request));
   await using gateway = await startGateway({ service: script, maxRetries: 1 });
+  await gateway.accept('a');
   const ids = Array.from({ length: 6 }, (_, i) => `w${i}`);
   const held = gateway.service.hold(undefined, 6);
   const first = Promise.all(ids.map((id) => gateway.run(`{ workflow(idOrIdentifier: "${id}") { name } }`)));
@@ -516,6 +517,7 @@ describe('R14: a rate limit of one category', () => {
       configuration: { ...REJECTED, headers: { 'retry-after': '600' } },
     };
     await using gateway = await startGateway({ service: limited(exhausted), modules: [events] });
+    await gateway.accept('a');
     expect([await gateway.run(GROUPS), await gateway.run(READ)]).toEqual([['RATE_LIMITED'], ['RATE_LIMITED']]);
     gateway.advance(60);
     delete exhausted.configuration;

@@ -49,6 +49,7 @@ it('loads at most 8 workflows concurrently', async () => {
     }),
   });
   const { service } = gateway;
+  await gateway.accept();
   const ids = Array.from({ length: 30 }, (_, i) => `w${i}`);
   const held = ids.map((id) => service.hold(`GET /v1/workflows/${id}`));
   const answer = gateway.data('query ($ids: [ID!]!) { workflows(idsOrIdentifiers: $ids) { id } }', { ids });

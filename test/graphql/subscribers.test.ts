@@ -148,6 +148,7 @@ it('createSubscribers sends 10 requests concurrently', async () => {
       method === 'GET' ? { body: [] } : { status: 201, body: { data: subscriber(JSON.parse(body)) } },
   });
   const { service } = gateway;
+  await gateway.accept();
   const held = service.hold('POST /v1/subscribers', 100);
   const answer = gateway.data(CreateSubscribers, { input: { subscribers: numbered(100) } });
   await service.arrived(10);
@@ -159,6 +160,7 @@ it('createSubscribers sends 10 requests concurrently', async () => {
 
 it('createSubscribers that times out reports which inputs have an unknown outcome and which were not sent', async () => {
   await using gateway = await startGateway({ service: () => {}, operationTimeoutMs: 1_000 }); // Time to send ten of them.
+  await gateway.accept();
   const { createSubscribers } = await gateway.data<{
     createSubscribers: { failed: number; results: { outcome: string }[] };
   }>(

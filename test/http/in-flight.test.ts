@@ -12,7 +12,6 @@ const respond = () => ({ body: { data: [group()] } });
 /** Starts a gateway with an upstream that hangs until `release()`, at `/held`, and a healthy one. */
 async function setUp(options: Partial<GatewayOptions> = {}) {
   const [held, healthy] = [await startService(respond), await startService(respond)];
-  const { release } = held.hold(undefined, Infinity);
   const gateway = await startGateway({
     upstreams: { held: { url: held.url, pathPrefix: '/held' }, healthy: { url: healthy.url, default: true } },
     maxInFlightRequests: 8, // So 2 per caller and 4 per upstream.
@@ -20,6 +19,13 @@ async function setUp(options: Partial<GatewayOptions> = {}) {
   });
   const post = (path: string, key: string | undefined, query = READ, signal?: AbortSignal) =>
     gateway.send(query, {}, { path, authorization: key ? `ApiKey ${key}` : null, ...(signal && { signal }) });
+  for (const key of ['a', 'b', 'c', 'd', 'e']) {
+    await post('/held/graphql', key); // The services accept the keys.
+    await post('/graphql', key);
+  }
+  held.forget();
+  gateway.log.length = 0;
+  const { release } = held.hold(undefined, Infinity);
   return {
     gateway,
     held,
@@ -107,14 +113,15 @@ describe('requests in flight', () => {
 
   it('without a credential are those of one caller, and take no room of an upstream', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    let executed = 0;
+    let executed: number | undefined;
     const holdFirst = {
       onExecute: () => {
-        executed += 1;
-        return executed > 4 ? undefined : released;
+        executed = executed === undefined ? undefined : executed + 1;
+        return executed === undefined || executed > 4 ? undefined : released;
       },
     };
     await using setup = await setUp({ maxInFlightRequests: 16, plugins: [holdFirst] });
+    executed = 0;
     const waiting = Array.from({ length: 4 }, () => setup.askHealthy(undefined, '{ __typename }'));
     await expect.poll(() => executed).toBe(4);
     expect(await setup.askHealthy(undefined, '{ __typename }')).toEqual(CALLER_FULL);
@@ -160,9 +167,25 @@ describe('requests in flight', () => {
     }
   });
 
+  it('with keys that a service may not know take at most half of its room, and others are served', async () => {
+    await using setup = await setUp({ maxInFlightRequests: 16 });
+    await setup.hold(['invented-1', 'invented-2', 'invented-3', 'invented-4']);
+    expect(await setup.ask('invented-5')).toEqual(UPSTREAM_FULL);
+    const known = await setup.hold(['a', 'b', 'c', 'd']);
+    expect(await setup.askHealthy('invented-5')).toEqual(OK);
+    setup.release();
+    expect(await Promise.all(known.map(outcomeOf))).toEqual([OK, OK, OK, OK]);
+    expect(linesOf(setup.gateway)).toEqual([
+      expect.objectContaining({ level: 40, limitOf: 'unknown keys', limit: 4, upstream: 'held' }),
+    ]);
+  });
+
   it('of a single upstream have no share of it', async () => {
     await using gateway = await startGateway({ service: () => {}, operationTimeoutMs: 400, maxInFlightRequests: 8 });
     const keys = ['a', 'a', 'a', 'b', 'b', 'c', 'c', 'd', 'd', 'e'];
+    for (const key of new Set(keys)) {
+      await gateway.accept(key);
+    }
     const all = await Promise.all(keys.map((key) => gateway.send(READ, {}, { authorization: `ApiKey ${key}` })));
     expect(all.map(({ status }) => status)).toEqual([200, 200, 429, 200, 200, 200, 200, 200, 200, 503]);
   });

@@ -279,6 +279,7 @@ export function describeContract(fields: readonly Field[], modules: readonly Gat
       isRead(field) ? 'shares its call with identical reads of its key' : 'shares its call with no other',
       async () => {
         const gateway = reset(usual);
+        await gateway.accept('a');
         const held = gateway.service.hold(undefined, 3);
         const first = run(gateway, { key: 'a' });
         await held.arrived;

@@ -170,6 +170,14 @@ async function startWithService({ service: kind, ...options }: ServiceOptions, d
       service.requests.filter(({ method, path }) => `${method} ${path}`.startsWith(endpoint)),
     /** Discards the requests so far. */
     forget: service.forget,
+    /** Lets the service accept a key. Until then, the gateway has one call with it in flight at a time. */
+    async accept(key: string = SANDBOX_KEYS.development): Promise<void> {
+      const { script } = service;
+      service.script = healthyService;
+      await gateway.data('{ notificationGroups { name } }', {}, { authorization: `ApiKey ${key}` });
+      service.script = script;
+      service.forget();
+    },
     /** Lets time pass. */
     advance(seconds: number): void {
       time += seconds * 1_000;

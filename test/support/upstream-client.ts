@@ -5,7 +5,13 @@ import type { GatewaySettings } from '../../src/settings/settings.ts';
 import { Usage } from '../../src/telemetry/usage.ts';
 import type { CallEvents, Outcome } from '../../src/upstream/call-events.ts';
 import { OperationClient } from '../../src/upstream/client.ts';
-import { createFeed, getNotificationStats, getWorkflow, updateWorkflowStatus } from '../../src/upstream/endpoints.ts';
+import {
+  createFeed,
+  getNotificationStats,
+  getWorkflow,
+  listNotificationGroups,
+  updateWorkflowStatus,
+} from '../../src/upstream/endpoints.ts';
 import { isUpstreamError, type UpstreamError } from '../../src/upstream/errors.ts';
 import type { UpstreamRequest } from '../../src/upstream/request.ts';
 import { Service, type ServiceDeps } from '../../src/upstream/service.ts';
@@ -18,6 +24,8 @@ import { settingsOf } from './settings.ts';
 export interface CallerOptions {
   /** @default never aborted */
   signal?: Signal;
+  /** Person who shares the key. @default a server */
+  person?: string;
   /** Time until its deadline, in milliseconds. @default 5,000 */
   withinMs?: number;
   /** @default not asserted */
@@ -28,7 +36,7 @@ export interface CallerOptions {
 export async function startClient(
   script: Script,
   changes: Partial<GatewaySettings> = {},
-  deps: Pick<ServiceDeps, 'random' | 'breakerMinimumCalls'> = {},
+  deps: Pick<ServiceDeps, 'random' | 'monotonicNow' | 'breakerMinimumCalls'> = {},
 ) {
   const upstream = await startService(script);
   const settings = settingsOf(upstream.url, changes);
@@ -36,11 +44,12 @@ export async function startClient(
   const service = new Service(settings, { pool, ...deps });
   const operation = (
     key: string,
-    { signal = new AbortController().signal, withinMs = 5_000, events = new Usage() }: CallerOptions = {},
+    { signal = new AbortController().signal, person, withinMs = 5_000, events = new Usage() }: CallerOptions = {},
   ) => {
     const deadlineAt = performance.now() + withinMs;
     return new OperationClient(settings, service, {
       credential: `ApiKey ${key}`,
+      person,
       signal,
       deadlineAt,
       requestId: 'r',
@@ -51,6 +60,16 @@ export async function startClient(
     upstream,
     service,
     pool,
+    /** Lets the service accept keys. Until then, one call with each is in flight at a time. */
+    async accept(...keys: string[]): Promise<void> {
+      const { script: prepared } = upstream;
+      upstream.script = () => ({ body: { data: [] } });
+      for (const key of keys) {
+        await operation(key).read(listNotificationGroups, {});
+      }
+      upstream.script = prepared;
+      upstream.forget();
+    },
     /** Creates the client of one operation. */
     operation,
     /** Creates one with a function for each endpoint that tests call. */
@@ -117,7 +136,9 @@ export class RecordedEvents implements CallEvents {
     return this.refused;
   }
 
-  sent(_request: UpstreamRequest, resends: number): undefined {
+  attemptBegan(): undefined {}
+
+  sent(_request: UpstreamRequest, resends: number): void {
     this.#add(`sent ${resends}`);
   }
 

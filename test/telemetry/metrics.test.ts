@@ -9,6 +9,7 @@ import type { ServerOptions } from '../../packages/cli/src/server/server.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { createCounts, createGatewayMetrics, serviceSamples } from '../../src/telemetry/gateway-metrics.ts';
 import { formatMetrics } from '../../src/telemetry/metrics.ts';
+import type { ServiceState } from '../../src/upstream/call-events.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { metricValues } from '../support/metrics-text.ts';
@@ -45,6 +46,7 @@ it('requests with a rejected key are counted apart if it is that of a tenant', a
   await notigraph.send(GROUPS, {}, { authorization: 'ApiKey invented' });
   const { codes } = await notigraph.send(GROUPS, {}, { authorization: await signer.bearer() });
   expect(codes).toEqual(['FORBIDDEN']);
+  notigraph.advance(1); // A refused key isn't sent again for a second.
   notigraph.service.script = () => ({ status: 403, body: { statusCode: 403 } });
   await notigraph.send(GROUPS, {}, { authorization: await signer.bearer({ sub: 'user-2' }) });
   const counts = metricValues(await notigraph.scrape(), /^notigraph_upstream_requests_total/);
@@ -246,14 +248,19 @@ describe('the metrics', () => {
       shed: { running: 0, 'buffered bytes': 0, 'event loop': 0, heap: running },
       closed: { 'too slow': 1, 'request timeout': 0, limit: 0, 'buffered bytes': 0 },
     });
+    const samples = (state: Pick<ServiceState, 'circuit' | 'waiting'>) =>
+      serviceSamples([[undefined, { ...state, sockets: { open: 3, free: 1, waiting: 2 } }]]);
     const usage = { cpuUsage: process.cpuUsage, memoryUsage: process.memoryUsage, version: 'v24' };
     const processes = [
-      [...serviceSamples([[undefined, { circuit: 'probing', waiting: 3 }]]), ...processSnapshot(load(5), usage)],
-      [...serviceSamples([[undefined, { circuit: 'open', waiting: 4 }]]), ...processSnapshot(load(7), usage)],
+      [...samples({ circuit: 'probing', waiting: 3 }), ...processSnapshot(load(5), usage)],
+      [...samples({ circuit: 'open', waiting: 4 }), ...processSnapshot(load(7), usage)],
     ];
     const text = await formatMetrics(JSON.parse(JSON.stringify(processes))); // Serialized, as if received from another process.
     expect(metricValues(text, /^(notigraph_|nodejs_version)/)).toMatchObject({
       notigraph_upstream_calls_waiting: 7,
+      notigraph_upstream_sockets_open: 6,
+      notigraph_upstream_sockets_free: 2,
+      notigraph_upstream_requests_waiting: 4,
       notigraph_circuit_breaker_state: 2,
       [`notigraph_build_info{version="${manifest.version}"}`]: 1,
       notigraph_connections: 24,

@@ -13,7 +13,7 @@ guards('src/upstream/call.ts', 'Call.#attemptEnded');
 guards('src/upstream/call.ts', 'Call.#endRunning');
 guards('src/upstream/call.ts', 'Call.leave');
 guards('src/upstream/call.ts', 'Call.proceed');
-guards('src/upstream/call.ts', 'Lane.release');
+guards('src/upstream/lane.ts', 'Lane.#serve');
 guards('src/upstream/errors.ts', 'endedEarly');
 
 // The transitions of a call: see the diagram in ARCHITECTURE.md. Each test asserts the result, the requests and the events in their order.
@@ -455,6 +455,7 @@ it.each([
 ])('a write separates the reads of its key when it starts and when it has %s', async (_, status) => {
   const { pending, script } = deferResponses();
   await using client = await startClient(script);
+  await client.accept('a', 'b');
   const caller = client.caller('a');
   const stats = [caller.getNotificationStats(1), client.caller('b').getNotificationStats(1)];
   const before = caller.getWorkflow('w1');

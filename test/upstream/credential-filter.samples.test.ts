@@ -22,6 +22,7 @@ const CREATE = `mutation { createFeed(input: { name: "a" }) {
 /** Sends an operation that fails with this response. Returns the body, and all text that the client and the log receive. */
 async function failWith(key: string, failure: ServiceResponse, document = READ) {
   response = failure;
+  gateway.advance(1); // A refused key isn't sent again for a second.
   const from = gateway.log.length;
   const { body } = await gateway.send(document, {}, { authorization: `ApiKey ${key}` });
   return { body, revealed: JSON.stringify([body, gateway.log.slice(from)]) };

@@ -5,6 +5,7 @@ import {
   CREATE,
   CREATE_KEYED,
   firstOnly,
+  LIST,
   READ,
   respondHealthy,
   respondWithStatus,
@@ -372,7 +373,17 @@ it('a client that disconnects together with a thousand others leaves no sockets 
     }
   };
   const patient = { operationTimeoutMs: 60_000, attemptTimeoutMs: 60_000 };
-  await using setup = await setUp(() => {}, { ...patient, plugins: [{ onExecute }] }, { maxInFlightRequests: 1_000 });
+  await using setup = await setUp(
+    respondHealthy,
+    { ...patient, plugins: [{ onExecute }] },
+    { maxInFlightRequests: 1_000 },
+  );
+  for (let i = 0; i < 100; i += 1) {
+    await setup.gateway.data(LIST, {}, { authorization: `ApiKey key-${i}` }); // The service accepts the keys.
+  }
+  setup.upstream.script = () => {};
+  setup.upstream.forget();
+  started = 0;
   const query = (i: number) => `{ workflow(idOrIdentifier: "w${i}") { id } }`;
   const disconnects: (() => void)[] = [];
   while (disconnects.length < 1_000) {

@@ -11,7 +11,7 @@ import { DEFAULTS } from '../support/settings.ts';
 import { codeOf, deferResponses, respondWithName, startClient } from '../support/upstream-client.ts';
 
 guards('src/upstream/call.ts', 'Call.#attemptEnded');
-guards('src/upstream/call.ts', 'Lane.take');
+guards('src/upstream/lane.ts', 'Lane.take');
 guards('src/upstream/policies/retry.ts', 'Retry.delayOf');
 guards('src/upstream/policies/retry.ts', 'Retry.#allowWaiting');
 guards('src/upstream/call.ts', 'Call.#answer');
@@ -139,6 +139,7 @@ describe('calls of one credential', () => {
     await using gateway = await startGateway({ service: script, ...patient });
     const ask = (document: string, key = 'busy') => gateway.send(document, {}, { authorization: `ApiKey ${key}` });
     const read = (id: number) => ask(`{ workflow(idOrIdentifier: "w${id}") { name } }`);
+    await gateway.accept('busy');
 
     const reads = Array.from({ length: 111 }, (_, i) => read(i));
     const { codes } = await Promise.race(reads); // The only call that can have ended.
@@ -169,6 +170,7 @@ describe('calls of one credential', () => {
   it('run in the order in which they arrive', async () => {
     const { pending, script } = deferResponses();
     await using client = await startClient(script, { maxConcurrentCallsPerKey: 2 });
+    await client.accept('k');
     const reads = Array.from({ length: 8 }, (_, i) => client.caller('k').getWorkflow(`w${i}`));
     for (const i of [1, 0, 3, 2, 4, 5, 6, 7]) {
       await client.upstream.arrived(Math.max(2, i + 1));

@@ -112,7 +112,7 @@ describe.each(MODES)('with isolation %s', (isolateConnections) => {
   });
 
   it.each([
-    ['its operation times out', 'UPSTREAM_TIMEOUT', 100],
+    ['its operation times out', 'OVERLOADED', 100],
     ['its client disconnects', 'CLIENT_CLOSED', 120_000],
   ])('a request that waits for a socket is never sent, and opens none, if %s', async (_, code, withinMs) => {
     const { pending, script } = deferResponses();

@@ -71,6 +71,7 @@ describe('after a 429 with Retry-After 30', () => {
   it('a call that was sent before can still succeed, but does not end the throttling', async () => {
     const { pending, script } = deferResponses();
     await using setup = await setUp(script, { maxConcurrentCallsPerKey: 2 });
+    await setup.accept('a');
     const slow = Promise.all([setup.run(), setup.run('{ workflow(idOrIdentifier: "w2") { name } }')]);
     await expect.poll(() => pending.length).toBe(2);
     pending[0]?.connection.answer({ status: 429, headers: { 'retry-after': '30' }, body: {} });
@@ -137,6 +138,7 @@ describe('a limit that lasts longer than a minute', () => {
 
   it('is probed with one call after 60 seconds, and ends when that call succeeds', async () => {
     await using setup = await setUp(respond429(TOO_LONG));
+    await setup.accept('a');
     expect(await setup.run()).toMatchObject({ retryAfterSeconds: 86_400 });
     expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 60 });
     setup.advance(59.9);
@@ -171,6 +173,7 @@ describe('a limit that lasts longer than a minute', () => {
     setup.advance(60);
     setup.service.script = (_, { answer }) => answer({ status: 401, body: {} });
     expect(await setup.run()).toMatchObject({ code: 'UNAUTHENTICATED' });
+    setup.advance(1);
     setup.service.script = succeed();
     expect(await Promise.all([setup.run(), setup.run(CREATE)])).toEqual([undefined, undefined]);
   });
@@ -180,6 +183,7 @@ describe('a limit that lasts longer than a minute', () => {
     ['is rate limited without Retry-After', respond429({})],
   ])('is probed again when the probe %s', async (_, script) => {
     await using setup = await setUp(respond429(TOO_LONG), { maxRetries: 0 });
+    await setup.accept('a');
     await setup.run();
     setup.advance(60);
     setup.service.script = script;

@@ -135,6 +135,21 @@ it.each<[string, object, string[]]>([
   ['an upstream without TLS', { upstream: 'http://192.0.2.1' }, ['upstream uses http, so API keys are sent']],
   ['an upstream on this machine', { upstream: 'http://127.0.0.1:1' }, []],
   [
+    'an inbox without a rate limit',
+    {
+      upstream: UPSTREAM,
+      modules: ['notigraph/modules/inbox'],
+      clients: {
+        browser: {
+          issuers: [{ issuer: 'login', audience: 'app', jwks: `${UPSTREAM}/jwks.json` }],
+          tenants: { acme: { env: 'ROUTER_SECRET' } },
+          scopes: ['inbox:read'],
+        },
+      },
+    },
+    ["clients.browser.rateLimit is not set, so one person's inbox can use up"],
+  ],
+  [
     'clients of which there are none',
     { upstream: UPSTREAM, clients: { server: false } },
     ['clients.server is off without clients.browser, so all requests are rejected'],

@@ -23,8 +23,8 @@ type CircuitChange =
       failure: UpstreamError;
       /** Time since the first of the failures. */
       failingMs: number;
-      /** Only credential whose calls are paused; undefined for all. */
-      credential: string | undefined;
+      /** Callers whose calls are paused; undefined for all. */
+      paused: CallerGroup | undefined;
     }
   | { kind: 'closed'; openMs: number };
 
@@ -36,7 +36,8 @@ const BUCKETS = 10;
 
 /**
  * Creates the circuit breaker, which stops calls to a service that is down and probes it with one call at a time until it recovers. All
- * callers share it, so only outages count (`isOutage` in `failures.ts`). One caller's bad requests, even if they cause a 500, never open it for others. If only calls of one credential got no response, only these are paused.
+ * callers share it, so only outages count (`isOutage` in `failures.ts`). One caller's bad requests, even if they cause a 500, never open it for others. If only calls of one
+ * person got no response, or of one credential, only these are paused.
  *
  * @param now monotonic clock, in milliseconds
  * @param onChange called when it opens and when it closes
@@ -49,8 +50,8 @@ export function createCircuitBreaker(
 ) {
   const recent = createWindow(now);
   let state: CircuitState = 'closed';
-  /** Only credential whose calls are paused; undefined for all. */
-  let paused: string | undefined;
+  /** Callers whose calls are paused; undefined for all. */
+  let paused: CallerGroup | undefined;
   let openedAt = 0;
   let openFor = PAUSE_MS;
   let openUntil = 0;
@@ -66,11 +67,11 @@ export function createCircuitBreaker(
     if (state === 'closed') {
       openedAt = now();
     }
-    // If it is already open for one credential, only others have reached the limit, because the window was cleared then.
+    // If it is already open for a group, only others have reached the limit, because the window was cleared then.
     paused = state === 'closed' && culprit !== EVERYBODY ? culprit : undefined;
     pauseFor(PAUSE_MS);
     recent.clear();
-    onChange?.({ kind: 'opened', failure, failingMs: now() - failedSince, credential: paused });
+    onChange?.({ kind: 'opened', failure, failingMs: now() - failedSince, paused });
   }
 
   function close(): void {
@@ -91,9 +92,9 @@ export function createCircuitBreaker(
     }
   }
 
-  /** Whether calls of a credential are permitted without a probe. */
-  const isClosedFor = (credential: string): boolean =>
-    state === 'closed' || (paused !== undefined && paused !== credential);
+  /** Whether calls of a caller are permitted without a probe. */
+  const isClosedFor = (caller: CallerGroup): boolean =>
+    state === 'closed' || (paused !== undefined && !isIn(paused, caller));
 
   return {
     /**
@@ -101,12 +102,12 @@ export function createCircuitBreaker(
      *
      * @returns UPSTREAM_UNAVAILABLE while the circuit is open; undefined if the attempt may be sent
      */
-    refusal(call: object, credential: string, endpoint: Endpoint): UpstreamError | undefined {
-      if (isClosedFor(credential)) {
+    refusal(call: object, request: BreakerRequest): UpstreamError | undefined {
+      if (isClosedFor(request)) {
         return undefined;
       }
       if (state === 'probing' || now() < openUntil) {
-        return errorOf('circuitOpen', endpoint, {
+        return errorOf('circuitOpen', request.endpoint, {
           retryAfterSeconds: Math.max(1, Math.ceil((openUntil - now()) / 1_000)),
         });
       }
@@ -119,17 +120,17 @@ export function createCircuitBreaker(
      *
      * @param wasSent whether it was sent; otherwise, only a probe is ended
      */
-    ended(call: object, credential: string, outcome: Outcome, wasSent: boolean): void {
+    ended(call: object, caller: CallerGroup, outcome: Outcome, wasSent: boolean): void {
       if (probe === call) {
         endProbe(outcome);
         return;
       }
       // Late failures of calls that were sent before it opened must not open it again.
-      if (!wasSent || !isClosedFor(credential)) {
+      if (!wasSent || !isClosedFor(caller)) {
         return;
       }
       const outage = isUpstreamError(outcome) && outcome.isOutage ? outcome : undefined;
-      recent.count(outage && culpritOf(outage, credential));
+      recent.count(outage && culpritOf(outage, caller));
       if (outage !== undefined) {
         const totals = recent.totals();
         if (totals.calls >= minimumCalls && totals.failures >= OUTAGE_SHARE * totals.calls) {
@@ -145,12 +146,23 @@ export function createCircuitBreaker(
 /** Stands for all credentials, as the culprit of an outage. */
 const EVERYBODY = Symbol('everybody');
 
-/** Only credential with failures, which may be to blame, because its requests take long or crash a handler; otherwise `EVERYBODY`. */
-type Culprit = string | typeof EVERYBODY;
+/** One person with a credential of others, or all callers of a credential. */
+export interface CallerGroup {
+  readonly credential: string;
+  /** Undefined for all callers of the credential. */
+  readonly callerId: string | undefined;
+}
 
-function culpritOf({ code, status = 0, retry }: UpstreamError, credential: string): Culprit {
+type BreakerRequest = CallerGroup & { readonly endpoint: Endpoint };
+
+/** Only callers with failures, who may be to blame, because their requests take long or crash a handler; otherwise `EVERYBODY`. */
+type Culprit = CallerGroup | typeof EVERYBODY;
+
+function culpritOf({ code, status = 0, retry }: UpstreamError, { credential, callerId }: CallerGroup): Culprit {
   const isCutOff = status < 400 && retry === 'repeatable'; // Other failures without an error status didn't reach the service.
-  return code === 'UPSTREAM_TIMEOUT' || status === 408 || status === 524 || isCutOff ? credential : EVERYBODY;
+  return code === 'UPSTREAM_TIMEOUT' || status === 408 || status === 524 || isCutOff
+    ? { credential, callerId }
+    : EVERYBODY;
 }
 
 interface Totals {
@@ -206,7 +218,14 @@ function createWindow(now: () => number) {
   };
 }
 
-/** Returns the culprit of two groups of failures. */
+/** Returns the smallest group of callers that has both. */
 function join(one: Culprit | undefined, other: Culprit | undefined): Culprit | undefined {
-  return one === undefined || other === undefined || one === other ? (one ?? other) : EVERYBODY;
+  if (one === undefined || other === undefined || one === EVERYBODY || other === EVERYBODY) {
+    return one === undefined ? other : other === undefined ? one : EVERYBODY;
+  }
+  const { credential } = one;
+  return isIn(one, other) ? one : credential === other.credential ? { credential, callerId: undefined } : EVERYBODY;
 }
+
+const isIn = (group: CallerGroup, { credential, callerId }: CallerGroup): boolean =>
+  group.credential === credential && (group.callerId === undefined || group.callerId === callerId);

@@ -28,6 +28,8 @@ export interface UpstreamResponse {
 }
 
 export interface Progress {
+  /** Whether the request waits, because no socket is free. @default false */
+  readonly waitsForSocket?: boolean;
   /** Whether a connection has accepted the request. Until then, the service can't have received any of it. */
   readonly sent: boolean;
   /** Time at which it did, on the clock of `performance.now()`. */
@@ -38,6 +40,12 @@ export interface Progress {
 
 /** Receiver of the end of an attempt. One of `onResponse` and `onFailure` is called, once. */
 export interface AttemptOwner {
+  /**
+   * A socket is available, and the request is sent as soon as it is connected.
+   *
+   * @param waitedMs time for which none was available; undefined if one was
+   */
+  onSocket?(waitedMs: number | undefined): void;
   /** Decides how the body is treated. */
   planBody(status: number, headers: Headers): BodyPlan;
   /** The response is complete. If the headers of a failed response have arrived, or the body isn't kept, also if the body failed. */
@@ -60,13 +68,16 @@ export class Attempt implements WaitingHandler, Progress {
   isOutage = false;
   /** Whether the call has failed on another connection. */
   readonly isRetry: boolean;
-  /** Start time, as in `performance.now()`. */
-  readonly startedAt = performance.now();
+  /** Whether the service may not know the credential, as one that a client has invented. */
+  readonly mayBeInvented: boolean;
+  /** Time at which a socket was available, as in `performance.now()`. */
+  startedAt: number | undefined;
   sentAt: number | undefined;
   status: number | undefined;
   readonly #pool: SocketPool;
   readonly #owner: AttemptOwner;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timeoutMs: number;
+  #timer: NodeJS.Timeout | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   /** Reason why it was ended early. */
   #ended: Error | undefined;
@@ -78,16 +89,21 @@ export class Attempt implements WaitingHandler, Progress {
   #size = 0;
   #bufferedBytes = 0;
 
-  /** @param timeoutMs time limit for the complete response, in milliseconds */
-  constructor(pool: SocketPool, owner: AttemptOwner, timeoutMs: number, isRetry = false) {
+  /** @param timeoutMs time limit for the complete response, in milliseconds. It doesn't run while no socket is free */
+  constructor(pool: SocketPool, owner: AttemptOwner, timeoutMs: number, isRetry = false, mayBeInvented = false) {
     this.isRetry = isRetry;
+    this.mayBeInvented = mayBeInvented;
     this.#pool = pool;
     this.#owner = owner;
-    this.#timer = setTimeout(() => this.abort(timeoutError()), timeoutMs);
+    this.#timeoutMs = timeoutMs;
   }
 
   get sent(): boolean {
     return this.sentAt !== undefined;
+  }
+
+  get waitsForSocket(): boolean {
+    return this.startedAt === undefined;
   }
 
   get isAbandoned(): boolean {
@@ -103,6 +119,12 @@ export class Attempt implements WaitingHandler, Progress {
     this.#ended = asError(reason);
     this.#fail(reason);
     this.#controller?.abort(this.#ended);
+  }
+
+  onSocket(waitedMs: number | undefined): void {
+    this.startedAt = performance.now();
+    this.#timer = setTimeout(() => this.abort(timeoutError()), this.#timeoutMs);
+    this.#owner.onSocket?.(waitedMs);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {

@@ -2,20 +2,30 @@
 
 import type { Socket } from 'node:net';
 import { type Client, type Dispatcher, errors } from 'undici';
+import { FairQueue } from '../../lib/fair-queue.ts';
 import { createSecretFiles, type SecretFiles } from '../../lib/files/secret-files.ts';
 import { removeItem } from '../../lib/lists.ts';
 import { createCondition } from '../../lib/promises.ts';
 import { findHeaderProblem } from '../../settings/kinds.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
+import type { SocketStats } from '../call-events.ts';
 import { type Connect, type ConnectorOptions, createConnector, openClient } from './connector.ts';
 
 export interface WaitingHandler extends Dispatcher.DispatchHandler {
   /** Whether the caller has given up. The request is then removed from the queue. */
   readonly isAbandoned: boolean;
+  /** Whether the service may not know the credential. Such requests have a share of the sockets, because clients can invent credentials. */
+  readonly mayBeInvented: boolean;
   /** Whether it is sent again: on a new connection, because idle ones can lead to the same sick instance. */
   readonly isRetry: boolean;
   /** Whether the response shows an outage, perhaps only of the instance behind this connection. It is then closed, so that no retry uses it. */
   readonly isOutage: boolean;
+  /**
+   * Called when it gets a socket.
+   *
+   * @param waitedMs time for which none was free; undefined if one was
+   */
+  onSocket(waitedMs: number | undefined): void;
   onResponseError(controller: Dispatcher.DispatchController | null, error: Error): void;
 }
 
@@ -50,7 +60,11 @@ interface Waiting {
   credential: string;
   request: PoolRequest;
   handler: WaitingHandler;
+  since: number;
 }
+
+/** Share of the sockets for all credentials together that the service may not know. */
+const INVENTED_SHARE = 1 / 4;
 
 /**
  * Minimum idle time before a socket is reused for another credential, unless there is no other choice. An unsolicited response that
@@ -87,9 +101,11 @@ export class SocketPool {
   readonly #idle: Slot[] = [];
   /** Slots without a socket. */
   readonly #empty: Slot[] = [];
-  /** Queued requests in order of arrival. Empty unless every slot is busy. */
-  readonly #queue: Waiting[] = [];
-  readonly #queueEmpty = createCondition(() => this.#queue.length === 0);
+  /** Requests that wait for a socket, by their credentials, or for room in the share of those that may be invented. */
+  readonly #queue = new FairQueue<Waiting>();
+  readonly #queueEmpty = createCondition(() => this.#queue.size === 0);
+  /** Busy sockets with credentials that may be invented. */
+  #invented = 0;
   #closed: Promise<void> | undefined;
 
   /** @throws {SecretError} if the value of a header is invalid */
@@ -130,12 +146,29 @@ export class SocketPool {
     }
     const own = this.headers.secrets();
     const request = own.size === 0 ? given : { ...given, headers: withHeaders(given.headers, own) };
-    const slot = this.#queue.length === 0 ? this.#take(credential, handler.isRetry) : undefined;
+    const slot = this.#hasRoom(handler) ? this.#take(credential, handler.isRetry) : undefined;
     if (slot === undefined) {
-      this.#queue.push({ credential, request, handler });
+      this.#queue.add(credential, { credential, request, handler, since: performance.now() });
     } else {
+      handler.onSocket(undefined);
       this.#send(slot, credential, request, handler);
     }
+  }
+
+  stats(): SocketStats {
+    return {
+      open: this.#slots.length - this.#empty.length,
+      free: this.#free,
+      waiting: this.#queue.count(({ handler }) => !handler.isAbandoned),
+    };
+  }
+
+  get #free(): number {
+    return this.#limit - this.#slots.length + this.#empty.length + this.#idle.length;
+  }
+
+  #hasRoom({ mayBeInvented }: WaitingHandler): boolean {
+    return !mayBeInvented || this.#invented < Math.max(1, Math.floor(INVENTED_SHARE * this.#limit));
   }
 
   /** Closes every socket once all accepted requests have ended. */
@@ -218,6 +251,7 @@ export class SocketPool {
     }
     slot.credential = credential;
     slot.handler = handler;
+    this.#invented += handler.mayBeInvented ? 1 : 0;
     if (!slot.client.dispatch(request, handler) && slot.client.stats.size === 0) {
       this.#release(slot); // undici rejected the request as invalid and emits no event.
     }
@@ -228,6 +262,7 @@ export class SocketPool {
     if (slot.handler?.isOutage || this.#now() >= slot.expiresAt) {
       slot.socket?.destroy();
     }
+    this.#invented -= slot.handler?.mayBeInvented ? 1 : 0;
     slot.handler = undefined;
     if (slot.socket === undefined || slot.socket.destroyed) {
       this.#empty.push(slot);
@@ -235,20 +270,19 @@ export class SocketPool {
       slot.idleSince = performance.now();
       this.#idle.push(slot);
     }
-    if (this.#queue.length > 0) {
+    if (this.#queue.size > 0) {
       this.#serveQueue();
     }
   }
 
   #serveQueue(): void {
-    for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
-      const slot = next.handler.isAbandoned ? undefined : this.#take(next.credential, next.handler.isRetry);
-      if (slot === undefined && !next.handler.isAbandoned) {
-        return;
-      }
-      this.#queue.shift();
+    const isNext = ({ handler }: Waiting) => handler.isAbandoned || (this.#free > 0 && this.#hasRoom(handler));
+    for (let next = this.#queue.next(isNext); next !== undefined; next = this.#queue.next(isNext)) {
+      const { credential, request, handler, since } = next;
+      const slot = handler.isAbandoned ? undefined : this.#take(credential, handler.isRetry);
       if (slot !== undefined) {
-        this.#send(slot, next.credential, next.request, next.handler);
+        handler.onSocket(performance.now() - since);
+        this.#send(slot, credential, request, handler);
       }
     }
     this.#queueEmpty.check();

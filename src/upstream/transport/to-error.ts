@@ -151,7 +151,7 @@ export function errorFromAttempt(
     : errorFromFailure(endpoint, failure, progress);
 }
 
-/** Whether the service sent no headers although it had most of the attempt. The request may have waited for a socket before. */
+/** Whether the service sent no headers although it had most of the attempt. The request may have waited for its connection before. */
 const isUnanswered = ({ sentAt, status }: Progress, attemptTimeoutMs: number): boolean =>
   sentAt !== undefined && status === undefined && performance.now() - sentAt >= attemptTimeoutMs / 2;
 

@@ -34,6 +34,8 @@ describe('a rejected key', () => {
 
   it('does not get back what a read in flight returns', async () => {
     await using cached = await startCachedGateway();
+    await cached.run(READ_WORKFLOW);
+    cached.advance(3_600); // The entry is too old.
     const held = cached.service.hold('GET /v1/notification-groups');
     const early = cached.run(READ_GROUPS);
     await held.arrived;

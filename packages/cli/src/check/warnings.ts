@@ -79,7 +79,14 @@ function listCombinations(config: Config): Rule[] {
   const { introspection, federation, rateLimits, workers } = config;
   const { attemptTimeoutMs, operationTimeoutMs, drainTimeoutMs } = config;
   const isLimited = clientsOf(config).some(({ rateLimit }) => rateLimit !== undefined);
+  const { browser } = config.clients;
+  const hasInbox = browser?.scopes?.some((scope) => scope.startsWith('inbox:')) === true;
   return [
+    [
+      hasInbox && browser?.rateLimit === undefined,
+      'clients.browser.rateLimit',
+      "is not set, so one person's inbox can use up the rate limit of the tenant's API key; set calls and perSeconds",
+    ],
     [
       isLimited && workers !== 1 && rateLimits.store === 'memory',
       'rateLimits.store',

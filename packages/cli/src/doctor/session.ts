@@ -62,7 +62,16 @@ export function openSession(url: URL, settings: ServiceSettings, credential: str
     const { endpoint, args = {}, headers = {}, hasKey = true } = read;
     const path = pathPrefixOf(url) + fillPath(endpoint, args);
     const declared = { ...(endpoint.headers && headersOf(endpoint, endpoint.headers, args)), ...headers };
-    const call = { endpoint, credential, path, requestId: 'doctor', args, headers: declared, body: undefined };
+    const call = {
+      endpoint,
+      credential,
+      callerId: credential,
+      path,
+      requestId: 'doctor',
+      args,
+      headers: declared,
+      body: undefined,
+    };
     const request = toDispatchOptions(url.origin, call, undefined);
     const { authorization: _, ...withoutKey } = request.headers ?? {};
     const startedAt = performance.now();
