@@ -80,7 +80,7 @@ export function createClientTokens(
     /** Rate limit per tenant. All requests without a known tenant share one limit. */
     rateLimit,
     /**
-     * Signs a token for the tenant.
+     * Signs a token for the tenant. The result is the response to the server, with the `subject` for the log.
      *
      * @param request parsed body of the request
      * @throws {Refusal} BAD_USER_INPUT or FORBIDDEN, with a message for the developer of the server
@@ -128,6 +128,7 @@ export function createClientTokens(
         jti: randomUUID(),
       };
       return {
+        subject,
         token: signToken({ alg: CLIENT_TOKEN_ALGORITHM, typ: 'JWT', kid: id }, claims, secret),
         tokenType: 'Bearer',
         expiresAt: new Date(expiresAt * 1000).toISOString(),

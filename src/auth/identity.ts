@@ -27,6 +27,8 @@ export interface Identity {
   readonly tenant?: string;
   /** User, for rate limits, idempotency keys, the audit log, and records of which a token reaches only its own; undefined if the token names none. */
   readonly subject?: string | undefined;
+  /** Issuer of its token, for the audit log: two can give one subject to different people. Undefined for servers. */
+  readonly issuer?: string;
   /** Identifies the caller for rate limits and idempotency keys; never returned or logged. Of a token, the person, or the tenant if it has no subject. */
   readonly callerId: string;
 }

@@ -36,7 +36,7 @@ const clockSkewOf = ({ isGateway }: TrustedIssuer): number => (isGateway ? 0 : C
 
 /** Identity that a token proves, before the API key of its tenant is known. */
 export interface VerifiedToken
-  extends Required<Pick<Identity, 'tenant' | 'withheldScopes'>>,
+  extends Required<Pick<Identity, 'tenant' | 'issuer' | 'withheldScopes'>>,
     Pick<Identity, 'documents' | 'callerId'> {
   readonly subject: string | undefined;
   /** Granted scopes, without those that tokens cannot grant. */
@@ -81,6 +81,7 @@ export function createTokenVerifier(
     return {
       tenant,
       subject,
+      issuer: issuer.issuer,
       scopes: new Set(scopes.filter((scope) => ceiling.has(scope))),
       withheldScopes: new Set(scopes.filter((scope) => !ceiling.has(scope))),
       documents: documents && new Set(documents),

@@ -50,9 +50,9 @@ export function createClientTokenRoute(
       body: JSON.stringify(body),
     });
     try {
-      const token = await issue(request);
+      const { subject, ...token } = await issue(request);
       const { tenant, scopes, expiresInSeconds } = token;
-      logger.info({ requestId, tenant, scopes, expiresInSeconds }, 'client token');
+      logger.info({ requestId, tenant, subject, scopes, expiresInSeconds }, 'client token');
       return respond(200, token);
     } catch (error) {
       const refusal = error instanceof Refusal ? error : unexpected(logger, requestId, error);

@@ -5,7 +5,7 @@ import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
 import { errorCodeOf } from '../lib/caught.ts';
-import { isRecord } from '../lib/is-record.ts';
+import { isRecord, recordOf } from '../lib/is-record.ts';
 import { pauseSync } from '../lib/promises.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { Outcome } from '../upstream/call-events.ts';
@@ -18,7 +18,7 @@ import type { TenantNames, TraceIds } from './access-log.ts';
 import type { Counters } from './metrics.ts';
 
 interface WriteAuthor {
-  identity: Pick<Identity, 'clientKind' | 'tenant' | 'subject' | 'upstreamName'>;
+  identity: Pick<Identity, 'clientKind' | 'tenant' | 'subject' | 'issuer' | 'upstreamName'>;
   /** IP address of the client; undefined if it is not logged. */
   address: string | undefined;
   /** Ids of the operation's span; undefined if there is none. */
@@ -72,7 +72,7 @@ export function createAuditLog(
 
   function begin({ identity, address, traceIds, field }: WriteAuthor, request: UpstreamRequest) {
     const { endpoint, requestId, credential } = request;
-    const { clientKind, tenant = nameTenant(credential), subject, upstreamName } = identity;
+    const { clientKind, tenant = nameTenant(credential), subject, issuer, upstreamName } = identity;
     const id = randomUUID();
     let attempts = 0;
 
@@ -88,6 +88,7 @@ export function createAuditLog(
         clientKind,
         tenant,
         subject: subject?.slice(0, MAX_SUBJECT),
+        issuer,
         address,
         field,
         upstream: upstreamName,
@@ -219,33 +220,42 @@ function writeLine(file: number, line: string): void {
   }
 }
 
-/** Ids in bodies, with their names in a line. Everything else in a body is a value. */
+/** Maximum ids of one name in a line. Of more, it has the number. */
+const MAX_IDS = 20;
+
+/** Ids in bodies, with their names in a line. Of two of one name, the latter counts. Everything else in a body is a value. */
 const BODY_IDS = [
-  ['_id', 'id'],
-  ['id', 'id'],
-  ['subscriberId', 'subscriberId'],
-  ['transactionId', 'transactionId'],
+  ['transactionId', 'transactionId', 100], // As many as a call can have events: each can be found.
+  ['feedIdentifier', 'feedIdentifier', MAX_IDS],
+  ['messageId', 'messageId', MAX_IDS],
+  ['subscribers', 'subscriberId', MAX_IDS],
+  ['subscriberId', 'subscriberId', MAX_IDS],
+  ['id', 'id', MAX_IDS],
+  ['_id', 'id', MAX_IDS],
 ] as const;
 
 const MAX_ID = 256;
 
 /**
- * Returns the ids of the records that a write is about: those in its path, the one that the caller chose, and that of a new record. Those of several events
+ * Returns the ids of the records that a write is about: those in its path, those that the caller chose, and that of a new record. Several of one name
  * are separated by spaces.
  */
 export function idsOf({ credential, endpoint, args }: UpstreamRequest, body?: unknown): Record<string, string> {
   const ids: Record<string, string> = {};
   const isShowable = createCredentialFilter({ credential });
   const params = endpoint.params.map((name) => [name, pathIdOf(args, name)] as const);
-  for (const [name, id] of [...idsIn(body), ...idsIn(args.body), ...params]) {
+  const answered = body ?? recordOf(args.body).events; // Until there is a response, events have the ids that the caller chose.
+  for (const [name, id] of [...idsIn(answered, 0), ...idsIn(args.body, 1), ...params]) {
     ids[name] = isShowable(id) ? id : '[key]';
   }
   return ids;
 }
 
-const idsIn = (body: unknown): [string, string][] =>
-  BODY_IDS.flatMap(([member, name]): [string, string][] => {
-    const values = [body].flat().map((each) => isRecord(each) && Object.hasOwn(each, member) && each[member]);
-    const ids = values.flatMap((value) => (typeof value === 'string' ? value.slice(0, MAX_ID) : []));
-    return ids.length === 0 ? [] : [[name, ids.join(' ')]];
-  }).toReversed();
+/** @param depth 1 also reads lists of ids, which say what is to be changed. In a response, such a list would be a part of a record */
+const idsIn = (body: unknown, depth: 0 | 1) =>
+  BODY_IDS.flatMap(([member, name, max]) => {
+    const values = [body].flat().map((each) => isRecord(each) && each[member]);
+    const ids = values.flat(depth).flatMap((value) => (typeof value === 'string' ? value.slice(0, MAX_ID) : []));
+    const text = ids.length > max ? `${ids.length} ids` : ids.join(' ');
+    return ids.length === 0 ? [] : [[name, text] as const];
+  });

@@ -1,6 +1,8 @@
 import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import events from '../../src/modules/events.ts';
+import inbox from '../../src/modules/inbox.ts';
+import topics from '../../src/modules/topics.ts';
 import { type StartedGateway, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { ofTest } from '../support/lifetime.ts';
@@ -8,8 +10,9 @@ import { metricValues } from '../support/metrics-text.ts';
 import { feed, subscriber } from '../support/records.ts';
 import { createTestFolder } from '../support/sandbox-files.ts';
 import type { Script } from '../support/service.ts';
-import { clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
+import { AUDIENCE, clientsOf, createSigner, ISSUER, TENANT_KEYS } from '../support/tokens.ts';
 
+guards('src/telemetry/audit-log.ts', 'idsIn');
 guards('src/telemetry/audit-log.ts', 'idsOf');
 guards('src/telemetry/audit-log.ts', 'openAuditFile.write');
 
@@ -63,7 +66,7 @@ it('has one line per write with its author, ids and outcome, and neither values 
   await gateway.send(DELETE_FEED, { id: '..' });
 
   const common = { time: expect.stringMatching(/^\d{4}-.*Z$/), id: expect.any(String), requestId: expect.any(String) };
-  const browser = { ...common, clientKind: 'browser', tenant: 'acme' };
+  const browser = { ...common, clientKind: 'browser', tenant: 'acme', issuer: ISSUER };
   const applied = { outcome: 'APPLIED', httpStatus: 201, attempts: 1 };
   const createSubscribers = { field: 'createSubscribers', method: 'POST', route: '/v1/subscribers' };
   const lines = await readLines();
@@ -118,26 +121,122 @@ it('has one line per write with its author, ids and outcome, and neither values 
   });
 });
 
-it('has the ids of the transactions of events, also of those that the service chooses', async () => {
-  const folder = await createTestFolder();
-  const file = folder.path('audit.jsonl');
-  const chosen = { acknowledged: true, status: 'processed', transactionId: 'chosen' };
+/** Starts a gateway with an audit log and modules. Returns the parsed lines too. */
+async function startWithModules(service: Script, required = false) {
+  const file = (await createTestFolder()).path('audit.jsonl');
+  const audit = { to: { file }, required };
+  const gateway = ofTest(await startGateway({ service, audit, maxRetries: 0, modules: [events, inbox, topics] }));
+  const lines = async () =>
+    (await readFile(file, 'utf8'))
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  return { gateway, lines, ids: async () => (await lines()).map((line) => line.ids) };
+}
+
+it('has the issuer of the token, because the same subject of two issuers can be two persons', async () => {
+  const file = (await createTestFolder()).path('audit.jsonl');
+  const [other, otherIssuer] = [createSigner(), 'https://other.example.com'];
+  const issuers = [
+    { issuer: ISSUER, audience: AUDIENCE, publicKey: signer.publicKey, tenantClaim: 'tenant' },
+    { issuer: otherIssuer, audience: AUDIENCE, publicKey: other.publicKey, tenantClaim: 'tenant' },
+  ];
   await using gateway = await startGateway({
-    service: ({ path }) => ({
-      status: 201,
-      body: { data: path.endsWith('/bulk') ? [chosen, { ...chosen, transactionId: 'own' }] : chosen },
-    }),
+    service: () => ({ status: 201, body: { data: feed({ _id: 'f1' }) } }),
+    clients: clientsOf(signer, { issuers }),
+    clientTokens: { secrets: ['a-fake-secret-of-client-tokens-0001'] },
     audit: { to: { file } },
-    modules: [events],
   });
+  const issued = await fetch(new URL('/client-tokens', gateway.url), {
+    method: 'POST',
+    headers: { authorization: `ApiKey ${TENANT_KEYS.acme}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ scopes: ['feeds:write'], subject: 'user-1' }),
+  });
+  const { token } = await issued.json();
+  for (const authorization of [
+    await signer.bearer(),
+    await other.bearer({ iss: otherIssuer }),
+    `Bearer ${token}`,
+    'ApiKey key-of-a-server',
+  ]) {
+    await gateway.data(CREATE_FEED, {}, { authorization });
+  }
+  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line)).map(({ issuer, subject }) => [issuer, subject])).toEqual([
+    [ISSUER, 'user-1'],
+    [otherIssuer, 'user-1'],
+    ['notigraph', 'user-1'],
+    [undefined, undefined],
+  ]);
+});
+
+it('has the ids in lists of what a write changes, or their number if there are more than 20', async () => {
+  const { gateway, ids } = await startWithModules(({ method, path }) =>
+    path.endsWith('/mark-all')
+      ? { status: 201, body: { data: 3 } }
+      : method === 'PATCH'
+        ? { body: { data: { _id: 't1', key: 't', name: 'T', subscribers: ['of-the-topic'] } } }
+        : { status: 204 },
+  );
+  const mark = (ids: readonly string[]) =>
+    gateway.data(
+      'mutation ($ids: [ID!]!) { markMessages(input: { subscriberId: "s", messageIds: $ids, as: READ }) { __typename } }',
+      { ids },
+      { authorization: 'ApiKey canary-key-of-a-server' },
+    );
+  const numbered = (count: number) => Array.from({ length: count }, (_, i) => `m${i}`);
+  const long = ['a'.repeat(256), '"\\'];
+  await mark(long);
+  await mark(numbered(20));
+  await mark(numbered(21));
+  await mark(['m1', 'CANARY-KEY-OF']);
+  const all = (input: string) =>
+    gateway.data(`mutation { markAllMessages(input: { subscriberId: "s", as: SEEN${input} }) { __typename } }`);
+  await all('');
+  await all(', feeds: ["news", "offers"]');
+  for (const change of ['addSubscribersToTopic', 'removeSubscribersFromTopic']) {
+    await gateway.data(`mutation { ${change}(input: { key: "t", subscriberIds: ["a", "b"] }) { __typename } }`);
+  }
+  await gateway.data('mutation { renameTopic(input: { key: "t", name: "T" }) { __typename } }');
+  expect(await ids()).toEqual([
+    { subscriberId: 's', messageId: long.join(' ') },
+    { subscriberId: 's', messageId: numbered(20).join(' ') },
+    { subscriberId: 's', messageId: '21 ids' },
+    { subscriberId: 's', messageId: '[key]' },
+    { subscriberId: 's' },
+    { subscriberId: 's', feedIdentifier: 'news offers' },
+    { topicKey: 't', subscriberId: 'a b' },
+    { topicKey: 't', subscriberId: 'a b' },
+    { topicKey: 't', id: 't1' },
+  ]);
+});
+
+it('has the ids of all transactions of a call, of a failed one those that the caller chose', async () => {
+  const { gateway, lines } = await startWithModules(() => ({ status: 500, body: {} }), true);
+  const events = Array.from({ length: 100 }, (_, i) => ({
+    workflow: 'w',
+    subscriberIds: ['a'],
+    transactionId: `t${i}`,
+  }));
+  const query = 'mutation ($events: [EventInput!]!) { triggerEvents(input: { events: $events }) { __typename } }';
+  await gateway.send(query, { events });
+  const ids = { transactionId: events.map(({ transactionId }) => transactionId).join(' ') };
+  expect(await lines()).toMatchObject([
+    { outcome: 'PENDING', ids },
+    { outcome: 'UNKNOWN', ids },
+  ]);
+});
+
+it('has the ids of the transactions of events, also of those that the service chooses', async () => {
+  const chosen = { acknowledged: true, status: 'processed', transactionId: 'chosen' };
+  const { gateway, ids } = await startWithModules(({ path }) => ({
+    status: 201,
+    body: { data: path.endsWith('/bulk') ? [chosen, { ...chosen, transactionId: 'own' }] : chosen },
+  }));
   const event = '{ workflow: "w", subscriberIds: ["a"] }';
   await gateway.data(`mutation { triggerEvent(input: { event: ${event} }) { __typename } }`);
   await gateway.data(`mutation { triggerEvents(input: { events: [${event}, ${event}] }) { __typename } }`);
-  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
-  expect(lines.map((line) => JSON.parse(line).ids)).toEqual([
-    { transactionId: 'chosen' },
-    { transactionId: 'chosen own' },
-  ]);
+  expect(await ids()).toEqual([{ transactionId: 'chosen' }, { transactionId: 'chosen own' }]);
 });
 
 it('that is required has a line before a write is sent, and no write is sent without one', async () => {
