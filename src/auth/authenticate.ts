@@ -83,8 +83,8 @@ export function createAuthenticate(
   }
 
   function logMismatch({ claim, found, expected }: ClaimMismatch, requestId: string | undefined): void {
-    const text = typeof found === 'string' ? found : JSON.stringify(found);
-    const printable = found === undefined ? undefined : toPrintable(text);
+    const text = typeof found === 'object' ? JSON.stringify(found) : found;
+    const printable = text && toPrintable(text);
     logger.debug({ requestId, claim, found: printable, expected }, 'a token was issued for another gateway');
   }
 

@@ -72,7 +72,8 @@ export function createBrowserAccess(
     }
     const file = createSecretFiles({ name: 'public keys', secrets: { publicKey: issuer.publicKey } }, findKeyProblem);
     keyFiles.push(file);
-    return trust(issuer, createFixedKey(file));
+    const key = createFixedKey(file);
+    return trust(issuer, () => key);
   });
   let issued: ClientTokens | undefined;
   if (clientTokens !== undefined) {
@@ -113,7 +114,7 @@ const trustClientTokens = (keys: ClientTokenKeys): TrustedIssuer => ({
   issuer: CLIENT_TOKEN_ISSUER,
   audiences: [CLIENT_TOKEN_ISSUER],
   algorithms: [CLIENT_TOKEN_ALGORITHM],
-  keys: keys.find,
+  keys: () => keys.find,
   tenantOf: (claims) => readText(claims, 'tenant'),
   subjectClaim: 'sub',
   scopeClaim: 'scope',

@@ -84,7 +84,7 @@ export type AuthenticationReason = keyof typeof MESSAGES;
 /** Claim of a token that is for another gateway. For the log, because the response doesn't say which one it is. */
 export interface ClaimMismatch {
   claim: string;
-  found: unknown;
+  found: string | readonly string[] | undefined;
   expected: readonly string[];
 }
 

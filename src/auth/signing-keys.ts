@@ -7,6 +7,7 @@ import { errors as undiciErrors } from 'undici';
 import { caught } from '../lib/caught.ts';
 import { checkEach, SecretError, type SecretFiles } from '../lib/files/secret-files.ts';
 import { USER_AGENT } from '../lib/installation.ts';
+import { arrayOf, isRecord, recordOf } from '../lib/is-record.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
 import { isTimeoutError } from '../lib/signal.ts';
 import { describeCause } from '../upstream/errors.ts';
@@ -16,7 +17,7 @@ import { AuthenticationError } from './identity.ts';
 /** Age after which a JWKS is fetched again, in milliseconds. After this time at the latest, a key removed by the issuer is rejected. */
 const MAX_AGE_MS = 5 * 60_000;
 
-/** Minimum interval between fetches because of unknown key ids, which an attacker can invent freely. */
+/** Minimum interval between fetches because of unknown key ids and wrong signatures, which an attacker can invent freely. */
 const COOLDOWN_MS = 10_000;
 
 /** Maximum age of keys while they can't be fetched again. */
@@ -32,33 +33,46 @@ const MAX_KEY_SET_BYTES = 256 * 1024;
 /** Connections over which the current gateway fetches the keys of an issuer, and how many tokens may wait for them. */
 type Source = readonly [connect: Connect, maxWaiting: number];
 
-/** Finds a key in the JWKS of an issuer. */
-type FindRemoteKey = (source: Source, ...token: Parameters<JWTVerifyGetKey>) => ReturnType<JWTVerifyGetKey>;
+/**
+ * Returns the keys of an issuer, the same function as long as they are the same.
+ *
+ * @param isRenewal whether those that it returned before have no key that signed a token. The issuer may have published it since
+ * @throws {AuthenticationError} KEYS_UNAVAILABLE
+ */
+export type ReadKeys = (isRenewal: boolean) => JWTVerifyGetKey | Promise<JWTVerifyGetKey>;
 
 /**
- * Creates a function that finds keys in an issuer's JWKS. While the issuer is unreachable, it uses the previous keys, for at most an hour.
- * Without any keys it throws an `AuthenticationError` with KEYS_UNAVAILABLE.
+ * Creates a function that returns the keys in an issuer's JWKS. While the issuer is unreachable, these are the previous ones, for at most an hour,
+ * but tokens that none of them signed can't be judged.
  */
-function createRemoteJwks(url: URL, logger: Logger): FindRemoteKey {
+function createRemoteJwks(url: URL, logger: Logger) {
   let last: { keys: JWTVerifyGetKey; fetchedAt: number } | undefined;
-  let failedAt = Number.NEGATIVE_INFINITY;
+  let failure: { at: number; cause: string | undefined } | undefined;
   let fetching: Promise<void> | undefined;
   let waiting = 0;
 
   async function fetchKeys(connect: Connect): Promise<void> {
     try {
       last = { keys: await readJwks(url, connect), fetchedAt: performance.now() };
+      if (failure !== undefined) {
+        failure = undefined;
+        logger.warn({ issuerKeys: url.origin }, "an issuer's signing keys are available again");
+      }
     } catch (error) {
-      logger.warn({ issuerKeys: url.origin, cause: describe(error) }, "an issuer's signing keys are unavailable");
-      failedAt = performance.now();
+      const cause = describe(error);
+      if (failure === undefined || cause !== failure.cause) {
+        logger.warn({ issuerKeys: url.origin, cause }, "an issuer's signing keys are unavailable");
+      }
+      failure = { at: performance.now(), cause };
     }
   }
 
-  /** Fetches the keys if they are older, once for all tokens that wait for them. Further tokens don't wait, and have the previous keys. */
+  /** Fetches the keys if they are older, once for all tokens that wait for them. Further tokens don't wait, and get the previous keys. */
   async function renewAfter(ageMs: number, [connect, maxWaiting]: Source): Promise<JWTVerifyGetKey> {
     const now = performance.now();
-    const isDue = now - (last?.fetchedAt ?? Number.NEGATIVE_INFINITY) >= ageMs && now - failedAt >= RETRY_DELAY_MS;
-    if (isDue && waiting < maxWaiting) {
+    const isOld = last === undefined || now - last.fetchedAt >= ageMs;
+    const mayRetry = failure === undefined || now - failure.at >= RETRY_DELAY_MS;
+    if (isOld && mayRetry && waiting < maxWaiting) {
       waiting += 1;
       fetching ??= fetchKeys(connect).finally(() => {
         fetching = undefined;
@@ -72,29 +86,24 @@ function createRemoteJwks(url: URL, logger: Logger): FindRemoteKey {
     return last.keys;
   }
 
-  return async (source, header, token) => {
-    const keys = await renewAfter(MAX_AGE_MS, source);
-    try {
-      return await keys(header, token);
-    } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) {
-        throw error;
-      }
-      const renewed = await renewAfter(COOLDOWN_MS, source);
-      return renewed(header, token);
+  return async (source: Source, isRenewal: boolean): Promise<JWTVerifyGetKey> => {
+    const keys = await renewAfter(isRenewal ? COOLDOWN_MS : MAX_AGE_MS, source);
+    if (isRenewal && (failure ?? fetching) !== undefined) {
+      throw new AuthenticationError('KEYS_UNAVAILABLE'); // The fetch has failed, or too many tokens wait for it.
     }
+    return keys;
   };
 }
 
-export type RemoteKeys = (url: URL, ...source: Source) => JWTVerifyGetKey;
+export type RemoteKeys = (url: URL, ...source: Source) => ReadKeys;
 
 /** Creates a function that keeps the keys of each address: a gateway doesn't fetch them again when it replaces another one. */
 export function createRemoteKeys(logger: Logger): RemoteKeys {
-  const byAddress = new Map<string, FindRemoteKey>(); // As many as configurations name.
+  const byAddress = new Map<string, ReturnType<typeof createRemoteJwks>>(); // As many as configurations name.
   return (url, ...source) => {
-    const find = byAddress.get(url.href) ?? createRemoteJwks(url, logger);
-    byAddress.set(url.href, find);
-    return (header, token) => find(source, header, token);
+    const read = byAddress.get(url.href) ?? createRemoteJwks(url, logger);
+    byAddress.set(url.href, read);
+    return (isRenewal) => read(source, isRenewal);
   };
 }
 
@@ -115,23 +124,34 @@ async function readJwks(url: URL, connect: Connect): Promise<JWTVerifyGetKey> {
     if (statusCode !== 200) {
       throw new Error(`status ${statusCode}`);
     }
-    const keys = createLocalJWKSet(JSON.parse(await body.text()));
-    return async (header, token) => {
-      try {
-        return await keys(header, token);
-      } catch (error) {
-        if (error instanceof errors.JWKSMultipleMatchingKeys && header.kid === undefined) {
-          return findSigner(error, token);
-        }
-        throw error;
-      }
-    };
+    return parseJwks(await body.text());
   } finally {
     void client.destroy();
   }
 }
 
-/** Maximum keys that a token without `kid` is tried with: each costs a verification, also for a forged token. */
+/** Parses a JWKS. Entries that are no objects are left out. */
+function parseJwks(text: string): JWTVerifyGetKey {
+  const { keys } = recordOf(JSON.parse(text));
+  const published = arrayOf(keys).filter(isRecord);
+  if (published.length === 0) {
+    // Some issuers publish an empty set for a moment, which withdraws nothing.
+    throw Array.isArray(keys) && keys.length === 0 ? new Error('an empty key set') : new errors.JWKSInvalid();
+  }
+  const findKey = createLocalJWKSet({ keys: published });
+  return async (header, token) => {
+    try {
+      return await findKey(header, token);
+    } catch (error) {
+      if (error instanceof errors.JWKSMultipleMatchingKeys) {
+        return findSigner(error, token); // Without `kid`, or several have it.
+      }
+      throw error;
+    }
+  };
+}
+
+/** Maximum keys that a token is tried with: each costs a verification, also for a forged token. */
 const MAX_TRIED_KEYS = 4;
 
 /** Returns the key that has signed a token, of all keys that fit its algorithm. */

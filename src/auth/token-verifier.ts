@@ -5,7 +5,8 @@ import { LRUCache } from 'lru-cache';
 import type { SecretFiles } from '../lib/files/secret-files.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { isScope, type Scope } from '../settings/scopes.ts';
-import { AuthenticationError, type AuthenticationReason, type Identity } from './identity.ts';
+import { AuthenticationError, type AuthenticationReason, type ClaimMismatch, type Identity } from './identity.ts';
+import type { ReadKeys } from './signing-keys.ts';
 
 export interface TrustedIssuer {
   /** Exact value of the claim `iss`. */
@@ -14,7 +15,7 @@ export interface TrustedIssuer {
   audiences: readonly string[];
   /** Accepted signature algorithms; never `none`. */
   algorithms: readonly string[];
-  keys: JWTVerifyGetKey;
+  keys: ReadKeys;
   /**
    * Returns the tenant in the claims, or undefined.
    *
@@ -93,18 +94,28 @@ export function createTokenVerifier(
 }
 
 /** Reads the issuer of a token before it is verified, only to find the keys to verify it with. */
-function readIssuer(token: string): unknown {
+function readIssuer(token: string): string | undefined {
   try {
-    return decodeJwt(token).iss;
+    return readText(decodeJwt(token), 'iss');
   } catch (cause) {
     throw new AuthenticationError('TOKEN_INVALID', { cause });
   }
 }
 
 async function verify(token: string, trusted: TrustedIssuer, now: Date): Promise<JWTPayload> {
-  const { issuer, audiences, algorithms, keys } = trusted;
-  try {
-    const { payload } = await jwtVerify(token, keys, {
+  const { issuer, audiences, algorithms } = trusted;
+  let tried: JWTVerifyGetKey | undefined;
+
+  async function verifyWith(isRenewal: boolean): Promise<JWTPayload> {
+    const findKey: JWTVerifyGetKey = async (header, signed) => {
+      const keys = await trusted.keys(isRenewal);
+      if (keys === tried) {
+        throw new errors.JWKSNoMatchingKey();
+      }
+      tried = keys;
+      return keys(header, signed);
+    };
+    const { payload } = await jwtVerify(token, findKey, {
       issuer,
       audience: [...audiences],
       algorithms: [...algorithms],
@@ -113,14 +124,33 @@ async function verify(token: string, trusted: TrustedIssuer, now: Date): Promise
       currentDate: now,
     });
     return payload;
+  }
+
+  try {
+    return await verifyWith(false).catch((error) => (isOfUnknownKey(error) ? verifyWith(true) : Promise.reject(error)));
   } catch (error) {
     if (error instanceof AuthenticationError) {
       throw error;
     }
-    const isOther = error instanceof errors.JWTClaimValidationFailed && error.claim === 'aud';
-    const mismatch = isOther ? { claim: 'aud', found: error.payload.aud, expected: audiences } : undefined;
-    throw new AuthenticationError(reasonOf(error), { cause: error, mismatch });
+    throw new AuthenticationError(reasonOf(error), { cause: error, mismatch: mismatchOf(error, audiences) });
   }
+}
+
+/** Whether no known key has signed a token. Issuers also publish a new one under the id of an old one. */
+const isOfUnknownKey = (error: unknown): boolean =>
+  error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
+
+/**
+ * Returns the audience of a token for another one, or undefined.
+ *
+ * @throws {AuthenticationError} TOKEN_INVALID if it is neither a string nor a list of strings
+ */
+function mismatchOf(error: unknown, expected: readonly string[]): ClaimMismatch | undefined {
+  if (!(error instanceof errors.JWTClaimValidationFailed && error.claim === 'aud')) {
+    return undefined;
+  }
+  const { aud } = error.payload;
+  return { claim: 'aud', found: typeof aud === 'string' ? aud : toTexts(aud), expected };
 }
 
 /** Returns the reason for an error of jose. It checks claims after the signature, so only a signer learns which claim is wrong. */

@@ -18,12 +18,14 @@ import { group } from '../support/records.ts';
 
 guards('src/auth/authenticate.ts', 'createAuthenticate.identifyNow');
 guards('src/auth/browser-access.ts', 'trust.tenantOf');
+guards('src/auth/token-verifier.ts', 'mismatchOf');
+guards('src/auth/token-verifier.ts', 'readIssuer');
 guards('src/auth/token-verifier.ts', 'readText');
 guards('src/auth/token-verifier.ts', 'toTexts');
-guards('src/auth/token-verifier.ts', 'verify.algorithms');
-guards('src/auth/token-verifier.ts', 'verify.audience');
-guards('src/auth/token-verifier.ts', 'verify.clockTolerance');
-guards('src/auth/token-verifier.ts', 'verify.requiredClaims');
+guards('src/auth/token-verifier.ts', 'verify.verifyWith.algorithms');
+guards('src/auth/token-verifier.ts', 'verify.verifyWith.audience');
+guards('src/auth/token-verifier.ts', 'verify.verifyWith.clockTolerance');
+guards('src/auth/token-verifier.ts', 'verify.verifyWith.requiredClaims');
 guards('src/auth/authenticate.ts', 'toRefusal');
 
 const GROUPS = { query: '{ notificationGroups { name } }' };
@@ -183,7 +185,7 @@ describe('a token is rejected with 401 before any upstream call', () => {
     [{}],
   ];
 
-  it.each(['sub', 'jti', 'tenant'])('when its claim %s is not a string', async (claim) => {
+  it.each(['iss', 'sub', 'jti', 'tenant'])('when its claim %s is not a string', async (claim) => {
     for (const value of [...WRONG, [], ['acme']]) {
       await expectRefusal(issuer.sign({ [claim]: value }), 'TOKEN_INVALID');
     }
@@ -320,6 +322,31 @@ describe('a token is rejected with 401 before any upstream call', () => {
       const token = signToken({ alg: 'ES256', kid: issuer.key.kid }, payload, issuer.key);
       const { status, body } = await send(`Bearer ${token}`);
       expect([payload, status, body]).toEqual([payload, 401, expect.objectContaining({ errors: [expect.anything()] })]);
+    }
+  });
+
+  it('when a value in it is nested 5,000 levels deep', async () => {
+    const deep = (object: object) =>
+      JSON.stringify(object).replace('"deep"', `${'['.repeat(5_000)}${']'.repeat(5_000)}`);
+    const claims = { iss: issuer.url, exp: now() + 300, ...CLAIMS };
+    const { key } = issuer;
+    const header = { alg: key.alg, kid: key.kid };
+    for (const claim of ['iss', 'aud', 'exp', 'nbf', 'iat', 'sub', 'jti', 'tenant', 'scope']) {
+      const payload = deep({ ...claims, [claim]: 'deep' });
+      await expectRefusal(signToken(header, payload, key), 'TOKEN_INVALID');
+      await expectRefusal(`${signingInput({ alg: 'none' }, payload)}.`, 'TOKEN_INVALID');
+    }
+    for (const member of [{ alg: 'deep' }, { kid: 'deep' }, { crit: 'deep' }, { crit: ['b64'], b64: 'deep' }]) {
+      const forged = [deep({ ...header, ...member }), JSON.stringify(claims), 'no signature'].map(encode).join('.');
+      await expectRefusal(forged, 'TOKEN_INVALID');
+    }
+    const accepted = signToken(header, deep({ ...claims, groups: 'deep' }), key);
+    expect((await send(`Bearer ${accepted}`)).status).toBe(200);
+  });
+
+  it('when its audience is neither a string nor a list of strings', async () => {
+    for (const aud of WRONG) {
+      await expectRefusal(issuer.sign({ aud }), 'TOKEN_INVALID');
     }
   });
 

@@ -1,21 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { createTestKey, type KeysBehavior, startTestIssuer, type TestIssuer, type TestKey } from '../support/issuer.ts';
 import { ofTest } from '../support/lifetime.ts';
+import { metricValues } from '../support/metrics-text.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import type { BrowserOptions } from '../support/tokens.ts';
 
+guards('src/auth/signing-keys.ts', 'createRemoteJwks');
 guards('src/auth/signing-keys.ts', 'createRemoteJwks.fetchKeys');
 guards('src/auth/browser-access.ts', 'createBrowserAccess.maxWaiting');
 guards('src/auth/signing-keys.ts', 'createRemoteJwks.renewAfter');
 guards('src/auth/signing-keys.ts', 'readJwks');
 guards('src/auth/signing-keys.ts', 'readJwks.client.maxResponseSize');
+guards('src/auth/signing-keys.ts', 'parseJwks');
 guards('src/auth/signing-keys.ts', 'readKey');
 guards('src/auth/token-verifier.ts', 'createVerifiedTokenCache.get');
+guards('src/auth/token-verifier.ts', 'isOfUnknownKey');
+guards('src/auth/token-verifier.ts', 'verify.verifyWith.findKey');
 guards('src/auth/authenticate.ts', 'toRefusal');
 
 const GROUPS = '{ notificationGroups { name } }';
@@ -82,6 +87,9 @@ async function start({ issuers, ...options }: StartOptions = {}) {
   return { gateway, outcome, warnings };
 }
 
+/** JSON that is nested too deeply for recursive functions. */
+const DEEP = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+
 let count = 0;
 
 /** Signs a token that the gateway has not cached. */
@@ -141,32 +149,124 @@ describe('the keys that an issuer publishes', () => {
     expect(await outcome(seen)).toBe('401 TOKEN_INVALID');
   });
 
-  it.each<[KeysBehavior, warnings: number]>([
-    ['published', 0],
-    ['reset', 1],
-  ])('are not requested for every unknown key id while the behavior of the issuer is %s', async (behavior, count) => {
-    const { outcome, warnings } = await start();
+  const madeUpIds = (i: number) => `made-up-${i}`;
+  it.each<[string, kidOf: (i: number) => string, KeysBehavior, refusal: string, warnings: number]>([
+    ['unknown key id', madeUpIds, 'published', '401 TOKEN_INVALID', 0],
+    ['unknown key id', madeUpIds, 'reset', '503 SIGN_IN_UNAVAILABLE', 1],
+    ['wrong signature', () => issuer.key.kid, 'published', '401 TOKEN_INVALID', 0],
+    ['wrong signature', () => issuer.key.kid, 'reset', '503 SIGN_IN_UNAVAILABLE', 1],
+  ])(
+    'are not requested for every %s while the behavior of the issuer is $2',
+    async (_, kidOf, behavior, refusal, count) => {
+      const { outcome, warnings } = await start();
+      await outcome(newToken());
+      const strange = createTestKey();
+      const forge = (_: unknown, i: number) => outcome(newToken({ key: { ...strange, kid: kidOf(i) } }));
+      const refused = Array(50).fill('401 TOKEN_INVALID');
+      expect(await Promise.all(Array.from(refused, forge))).toEqual(refused);
+      expect(issuer.keyRequests).toBe(1);
+      issuer.behavior = behavior;
+      advance(COOLDOWN);
+      for (let i = 50; i < 100; i += 1) {
+        expect(await forge(undefined, i)).toBe(refusal);
+        expect(await outcome(newToken())).toBe('200');
+      }
+      expect(issuer.keyRequests).toBe(2);
+      expect(warnings()).toHaveLength(count);
+    },
+  );
+
+  it('are tried once for a forged token, as long as they are the same', async () => {
+    const { outcome } = await start();
     await outcome(newToken());
-    const strange = createTestKey();
-    const forge = (_: unknown, i: number) => outcome(newToken({ key: { ...strange, kid: `made-up-${i}` } }));
-    const refused = Array(50).fill('401 TOKEN_INVALID');
-    expect(await Promise.all(Array.from(refused, forge))).toEqual(refused);
-    expect(issuer.keyRequests).toBe(1);
-    issuer.behavior = behavior;
-    advance(COOLDOWN);
-    for (let i = 50; i < 100; i += 1) {
-      expect(await forge(undefined, i)).toBe('401 TOKEN_INVALID');
-      expect(await outcome(newToken())).toBe('200');
-    }
-    expect(issuer.keyRequests).toBe(2);
-    expect(warnings()).toHaveLength(count);
+    const verify = vi.spyOn(crypto.subtle, 'verify');
+    onTestFinished(() => verify.mockRestore());
+    expect(await outcome(newToken({ key: createTestKey('ES256', issuer.key.kid) }))).toBe('401 TOKEN_INVALID');
+    expect(verify).toHaveBeenCalledTimes(1);
   });
 
-  it('are not used if two of them have the same id', async () => {
+  it('R50: are each tried if several have the same id, and a forged token is rejected', async () => {
     const { outcome } = await start();
-    issuer.published.push({ ...createTestKey().jwk, kid: issuer.key.kid });
-    expect(await outcome(newToken())).toBe('401 TOKEN_INVALID');
-    expect(await outcome(newToken({ header: { kid: undefined } }))).toBe('200'); // It names neither of them.
+    const { kid } = issuer.key;
+    const [second, stranger] = [createTestKey('ES256', kid), createTestKey('ES256', kid)];
+    issuer.published = [second.jwk, issuer.key.jwk, { ...createTestKey().jwk, kid, x: 'no point of the curve' }];
+    for (const key of [issuer.key, second]) {
+      expect(await outcome(newToken({ key }))).toBe('200');
+      expect(await outcome(newToken({ key, header: { kid: undefined } }))).toBe('200');
+    }
+    expect(await outcome(newToken({ key: stranger }))).toBe('401 TOKEN_INVALID');
+    expect(await outcome(newToken({ key: { ...second, kid: 'unknown' } }))).toBe('401 TOKEN_INVALID');
+    expect(issuer.keyRequests).toBe(1);
+  });
+
+  it('R51: stay in use while the issuer publishes none, which is one warning, and another when it has ended', async () => {
+    const { outcome, warnings } = await start();
+    await outcome(newToken());
+    for (const none of ['{"keys":[]}', '{"keys":[null,"canary"]}']) {
+      issuer.behavior = (response) => response.end(none);
+      for (let i = 0; i < 3; i += 1) {
+        advance(MAX_AGE);
+        expect(await outcome(newToken())).toBe('200');
+        expect(await outcome(newToken({ key: createTestKey() }))).toBe('503 SIGN_IN_UNAVAILABLE');
+      }
+    }
+    expect(issuer.keyRequests).toBe(7);
+    issuer.behavior = 'published';
+    advance(MAX_AGE);
+    expect(await outcome(newToken())).toBe('200');
+    expect(warnings()).toMatchObject([
+      { level: 40, cause: 'an empty key set', msg: "an issuer's signing keys are unavailable" },
+      { level: 40, cause: 'not a key set', msg: "an issuer's signing keys are unavailable" },
+      { level: 40, issuerKeys: issuer.url, msg: "an issuer's signing keys are available again" },
+    ]);
+    expect(await outcome(newToken({ key: createTestKey() }))).toBe('401 TOKEN_INVALID');
+  });
+
+  it('R52: are requested once more after a wrong signature, because a new key can have the id of the old one', async () => {
+    const { outcome } = await start();
+    await outcome(newToken());
+    const old = issuer.key;
+    issuer.withdraw(old);
+    issuer.rotate(old.kid);
+    expect(await outcome(newToken())).toBe('401 TOKEN_INVALID'); // They were requested less than ten seconds ago.
+    advance(COOLDOWN);
+    expect(await Promise.all(Array.from({ length: 20 }, () => outcome(newToken())))).toEqual(Array(20).fill('200'));
+    expect(await outcome(newToken({ key: old }))).toBe('401 TOKEN_INVALID');
+    expect(issuer.keyRequests).toBe(2);
+  });
+
+  it.each(['another id', 'the same id'])(
+    'can be rotated to one with %s while the issuer is unavailable: its tokens are 503 until it has been fetched',
+    async (id) => {
+      const { gateway, outcome, warnings } = await start();
+      await outcome(newToken());
+      const old = issuer.key;
+      issuer.behavior = (response) => response.writeHead(500).end();
+      issuer.rotate(id === 'the same id' ? old.kid : undefined);
+      advance(COOLDOWN);
+      for (let i = 0; i < 3; i += 1) {
+        expect(await outcome(newToken())).toBe('503 SIGN_IN_UNAVAILABLE');
+        expect(await outcome(newToken({ key: old }))).toBe('200');
+        expect(await outcome(issuer.sign({ exp: 1 }, { key: old }))).toBe('401 TOKEN_EXPIRED');
+        advance(RETRY_DELAY);
+      }
+      expect(await metricValues(await gateway.metrics(), /^notigraph_operations_total.*(?:SIGN_IN|UNAUTH)/)).toEqual({
+        'notigraph_operations_total{type="none",code="SIGN_IN_UNAVAILABLE"}': 3, // It has an alert.
+        'notigraph_operations_total{type="none",code="UNAUTHENTICATED"}': 3,
+      });
+      issuer.behavior = 'published';
+      expect(await outcome(newToken())).toBe('200');
+      expect(issuer.keyRequests).toBe(5);
+      expect(warnings().map(({ cause }) => cause)).toEqual(['status 500', undefined]);
+    },
+  );
+
+  it('are used if other entries of the set are no objects', async () => {
+    const { outcome, warnings } = await start();
+    const [key = {}] = issuer.published;
+    issuer.behavior = (response) => response.end(JSON.stringify({ keys: [null, 'canary', 7, [key], key] }));
+    expect(await outcome(newToken())).toBe('200');
+    expect(warnings()).toEqual([]);
   });
 
   it('are used only for signatures and only with their own algorithm', async () => {
@@ -218,8 +318,9 @@ describe('an issuer that is unavailable', () => {
     issuer.behavior = 'reset';
     advance(MAX_AGE);
     expect(await outcome(newToken())).toBe('200');
-    expect(await outcome(newToken({ key: createTestKey('ES256', 'unknown') }))).toBe('401 TOKEN_INVALID');
-    expect(await outcome(newToken({ key: createTestKey('ES256', issuer.key.kid) }))).toBe('401 TOKEN_INVALID');
+    // The issuer may have published their keys since.
+    expect(await outcome(newToken({ key: createTestKey('ES256', 'unknown') }))).toBe('503 SIGN_IN_UNAVAILABLE');
+    expect(await outcome(newToken({ key: createTestKey('ES256', issuer.key.kid) }))).toBe('503 SIGN_IN_UNAVAILABLE');
     expect(issuer.keyRequests).toBe(2);
     advance(MAX_STALE - MAX_AGE);
     expect(await outcome(newToken())).toBe('200');
@@ -251,12 +352,31 @@ describe('an issuer that is unavailable', () => {
     expect((await unaware.gateway.send(GROUPS)).status).toBe(200);
 
     expect(Number(process.hrtime.bigint() - startedAt) / 1e6).toBeLessThan(4_500);
-    expect(await Promise.all(unknown)).toEqual(Array(10).fill('401 TOKEN_INVALID'));
+    expect(await Promise.all(unknown)).toEqual(Array(10).fill('503 SIGN_IN_UNAVAILABLE'));
     expect(await Promise.all(waiting)).toEqual(Array(4).fill('503 SIGN_IN_UNAVAILABLE'));
     expect(Number(process.hrtime.bigint() - startedAt) / 1e6).toBeLessThan(9_900);
     expect(issuer.keyRequests).toBe(3);
     expect(warnings()).toMatchObject([{ cause: 'TimeoutError' }]);
     expect(await unaware.outcome(newToken())).toBe('503 SIGN_IN_UNAVAILABLE');
+  });
+
+  it('because it is slow makes only its share of tokens with unknown keys wait: further ones are 503 at once', async () => {
+    const { gateway, outcome } = await start({ maxInFlightRequests: 8 }); // So 4 may wait.
+    await outcome(newToken());
+    const next = issuer.rotate();
+    const { promise: request, resolve: received } = Promise.withResolvers<ServerResponse>();
+    issuer.behavior = received;
+    advance(COOLDOWN);
+    const ofEach = (_: unknown, i: number) => outcome(issuer.sign({ sub: `user-${i}` }, { key: next }));
+    const waiting = Array.from({ length: 4 }, ofEach);
+    const response = await request;
+    await expect.poll(() => gateway.running()).toBe(4);
+    expect(await outcome(newToken({ key: next }))).toBe('503 SIGN_IN_UNAVAILABLE');
+    response.end(JSON.stringify({ keys: issuer.published }));
+    expect(await Promise.all(waiting)).toEqual(Array(4).fill('200'));
+    expect(await outcome(newToken({ key: next }))).toBe('200');
+    expect(await outcome(newToken({ key: createTestKey() }))).toBe('401 TOKEN_INVALID');
+    expect(issuer.keyRequests).toBe(2);
   });
 
   it('because it hangs takes only its own share of the requests that wait, and none of what needs no wait', async () => {
@@ -307,6 +427,10 @@ describe('an issuer that is unavailable', () => {
     ['text that is not JSON', (response) => response.writeHead(200).end('{"keys":[canary'), 'not a key set'],
     ['another object', json({ error: 'canary' }), 'not a key set'],
     ['invalid keys', json({ keys: ['canary'] }), 'not a key set'],
+    ['null', json(null), 'not a key set'],
+    ['no keys', json({ keys: [] }), 'an empty key set'],
+    ['a deeply nested key', (response) => response.end(`{"keys":[{"kty":"EC","x":${DEEP}}]}`), 'not a key set'],
+    ['a deeply nested list', (response) => response.end(DEEP), 'not a key set'],
     [
       'an incomplete response',
       (response) => void response.writeHead(200, { 'content-length': 99 }).write('{', () => response.destroy()),
