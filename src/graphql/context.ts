@@ -6,19 +6,19 @@ import type { Identity } from '../auth/identity.ts';
 import type { Deadline, Signal } from '../lib/signal.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
 import { Usage, type UsageReceivers } from '../telemetry/usage.ts';
-import type { CallBudget, OperationWrites, UpstreamClient } from '../upstream/client.ts';
+import type { CallBudget, OperationWrites } from '../upstream/client.ts';
 import { readToTryKey } from '../upstream/endpoints.ts';
 import { errorOf } from '../upstream/errors.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
 import { Explainer } from './calls/explainer.ts';
 import { FieldCallCounts } from './calls/field-calls.ts';
-import { type Loaders, OperationLoaders } from './loaders.ts';
+import { type FieldContext, OperationLoaders } from './loaders.ts';
 
 /** Parameters of the operation and its request, for plugins. The request has no body, because it was already read. */
 type PluginContext = Pick<YogaInitialContext, 'params' | 'request'>;
 
 /** Context of one operation. Each operation has its own, so that callers share nothing. */
-export interface GatewayContext extends PluginContext {
+export interface GatewayContext extends PluginContext, FieldContext {
   /** Id of this request in the response, the gateway's log and the upstream's log. */
   readonly requestId: string;
   readonly identity: Identity;
@@ -26,8 +26,6 @@ export interface GatewayContext extends PluginContext {
   readonly usage: Usage;
   /** Calls that the operation has made, none if it is only explained. */
   readonly budget: Readonly<CallBudget>;
-  /** Client of the service, with the caller's credential. Only the resolver of a mutation's field can write. */
-  readonly upstream: UpstreamClient;
   /**
    * Tries the caller's API key with a read, which fails if the service doesn't accept it. Returns undefined if the service has accepted it within the last
    * minute, or the gateway has verified a token. For fields that may answer without a call, because only the service knows its keys.
@@ -38,7 +36,6 @@ export interface GatewayContext extends PluginContext {
   readonly writes: OperationWrites;
   /** Ends the operation, whatever its resolvers do. */
   readonly deadline: Deadline;
-  readonly loaders: Loaders;
   /** Calls by field; undefined unless the request asks for a report of its calls. */
   readonly fieldCalls?: FieldCallCounts | undefined;
   /** Whether the operation is only explained: what a resolver does itself, such as a request to another service, must not happen. */
@@ -101,10 +98,9 @@ export function createContextFactory(
   return (operation, identity, { params, request }) => {
     const { requestId, bypassesCache, flags } = operation;
     const { credential, upstreamName } = identity;
-    const isExplained = flags?.isExplained === true;
     const usage = new Usage(receivers, identity, operation);
     const writes: OperationWrites = { ofField: undefined };
-    const explainer = isExplained
+    const explainer = flags?.isExplained
       ? new Explainer(upstreams.record(upstreamName, { credential, requestId, writes }))
       : undefined;
     const sender = upstreams.bind(upstreamName, {
@@ -118,7 +114,7 @@ export function createContextFactory(
       writes,
     });
     const client = explainer?.client ?? sender;
-    const fieldCalls = flags?.reportsCalls === true ? new FieldCallCounts(sender, sender.budget) : undefined;
+    const fieldCalls = flags?.reportsCalls === true ? new FieldCallCounts(sender) : undefined;
     const tryKey = () => {
       if (identity.clientKind !== 'server' || upstreams.hasAccepted(upstreamName, credential)) {
         return undefined;
@@ -138,7 +134,7 @@ export function createContextFactory(
       deadline: sender.deadline,
       loaders: new OperationLoaders(client, explainer ?? fieldCalls),
       fieldCalls,
-      isExplained,
+      isExplained: explainer !== undefined,
       explainer,
       idempotencyKey: operation.request.header('idempotency-key') || undefined,
       logger,

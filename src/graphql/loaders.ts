@@ -66,6 +66,7 @@ export interface Loaders {
 
 /** Part of the context for the calls of a field. */
 export interface FieldContext {
+  /** Client of the service, with the caller's credential. Only the resolver of a mutation's field can write. */
   readonly upstream: UpstreamClient;
   readonly loaders: Loaders;
 }

@@ -7,14 +7,15 @@ import { afterWrite, toFailure } from '../errors/mutation-failures.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { ignoreRejection } from '../lib/promises.ts';
 import type { Scope } from '../settings/scopes.ts';
-import { misplacedWrite, type UpstreamClient, WriteCount } from '../upstream/client.ts';
+import { misplacedWrite, WriteCount } from '../upstream/client.ts';
 import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';
 import { type InputIssue, invalidInput, isUpstreamError } from '../upstream/errors.ts';
 import { assertRange, badUserInput, findInputIssues } from './arguments.ts';
 import type { Builder, GraphTypes } from './builder.ts';
 import { DependentCalls, dependentCallsOf } from './calls/declared-calls.ts';
 import type { GatewayContext } from './context.ts';
-import { createBoundedMap } from './loaders.ts';
+import { runWith } from './field-context.ts';
+import { createBoundedMap, type FieldContext } from './loaders.ts';
 import type { MutationErrors } from './mutation-errors.ts';
 import { requireScopes } from './scopes.ts';
 import { SUBJECT, subjectOf } from './subject.ts';
@@ -323,9 +324,9 @@ function createAccept(
     const deriveKey = (write: number) =>
       endpoint.idempotent ? deriveIdempotencyKey(ctx, info, inputKey, item?.index, write) : undefined;
     const firstKey = deriveKey(1); // An invalid key is rejected before anything is sent.
-    const { ofField = new WriteCount() } = ctx.writes;
-    const writes = item === undefined ? ofField : new WriteCount();
-    const context = item === undefined ? ctx : { ...ctx, upstream: ownClient(ctx, writes) };
+    const writes = (item === undefined ? ctx.writes.ofField : undefined) ?? new WriteCount();
+    const own = item && ownWrites(ctx, writes);
+    const { upstream } = own ?? ctx;
     const path = item?.path ?? (hasFields || endpoint.idempotent ? ['input'] : []);
     return async () => {
       let sends = 0;
@@ -335,7 +336,7 @@ function createAccept(
         sends += 1;
         const idempotencyKey = sends === 1 ? firstKey : deriveKey(sends);
         const write = { ...args, idempotencyKey, isBulkItem: item !== undefined };
-        const sent = context.upstream.write(endpoint, write).then(({ body, replayed, uncleared: kept = [] }) => {
+        const sent = upstream.write(endpoint, write).then(({ body, replayed, uncleared: kept = [] }) => {
           areReplayed &&= replayed;
           uncleared.push(...kept.map((member) => [...path, ...toInputPath([member], input)].join('.')));
           return body;
@@ -347,7 +348,9 @@ function createAccept(
         if (issues.length > 0) {
           throw invalidInput(endpoint, issues.slice(0, MAX_ISSUES));
         }
-        const source = await resolve(input, send, context);
+        const source = await (own
+          ? runWith({ context: ctx, own }, resolve, input, send, ctx)
+          : resolve(input, send, ctx));
         if (sends === 0 && writes.applied === 0) {
           await ctx.tryKey(); // No call has shown that the service accepts the caller.
         }
@@ -376,15 +379,21 @@ function createAccept(
   };
 }
 
-/** Returns the client of a field, or of an item of it: it counts writes, and sends none once the field has ended. */
-function ownClient({ upstream, writes }: GatewayContext, count: WriteCount): UpstreamClient {
+/**
+ * Returns the client and loaders of a mutation's field, or of an item of it. The client counts writes, and sends none once the field has ended: its
+ * resolver can still run while the next field writes.
+ */
+export function ownWrites({ upstream, loaders, writes }: GatewayContext, count = new WriteCount()): FieldContext {
   const { ofField } = writes;
   return {
-    read: (endpoint, args) => upstream.read(endpoint, args),
-    write: (endpoint, args) =>
-      count.track(
-        writes.ofField === ofField ? upstream.write(endpoint, args) : Promise.reject(misplacedWrite(endpoint)),
-      ),
+    upstream: {
+      read: (endpoint, args) => upstream.read(endpoint, args),
+      write: (endpoint, args) =>
+        count.track(
+          writes.ofField === ofField ? upstream.write(endpoint, args) : Promise.reject(misplacedWrite(endpoint)),
+        ),
+    },
+    loaders,
   };
 }
 
@@ -402,12 +411,6 @@ export async function runMutation(ctx: GatewayContext, field: string, resolve: (
     ctx.writes.ofField = undefined;
   }
 }
-
-/** Returns a context that sends only the writes of one field of a mutation: its resolver can still run while the next field writes. */
-export const withOwnWrites = (ctx: GatewayContext): GatewayContext => ({
-  ...ctx,
-  upstream: ownClient(ctx, new WriteCount()),
-});
 
 /** Creates the function that replaces the first name of a path, if it has another one. */
 function renameFirst(names: Readonly<Record<string, string>> = {}) {

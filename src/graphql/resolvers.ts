@@ -12,7 +12,9 @@ import { memoizeByObject } from '../lib/memoize.ts';
 import { checkCalls } from './calls/check-calls.ts';
 import { type DependentCalls, declaresCall, dependentCallsOf } from './calls/declared-calls.ts';
 import type { GatewayContext } from './context.ts';
-import { runMutation, withOwnWrites } from './mutations.ts';
+import { runWith } from './field-context.ts';
+import type { FieldContext } from './loaders.ts';
+import { ownWrites, runMutation } from './mutations.ts';
 import { adderOf, type ModuleOf, scopesOfField } from './scopes.ts';
 
 type Resolve = GraphQLFieldResolver<unknown, GatewayContext>;
@@ -29,12 +31,17 @@ interface WrappedField {
   readonly isSilent: boolean;
   readonly extensions: Readonly<Record<string, unknown>>;
   readonly declared: readonly DependentCalls[];
+  /** Whether users have modules. Fields of this package need no limit of their writes, because they wait for them. */
+  readonly hasForeign: boolean;
   /** Called for each call that explanations don't list; undefined if calls are not checked. */
   readonly report: ((problem: string) => void) | undefined;
 }
 
 /** Returns a resolver around another one, or the same one if a field needs nothing. */
 type Wrap = (field: WrappedField, resolve: Resolve) => Resolve;
+
+/** Checks that depend on the modules of a schema. */
+type Checks = Pick<WrappedField, 'hasForeign' | 'report'>;
 
 /** From the outermost to the innermost: the first one runs first. */
 const WRAPPERS: readonly Wrap[] = [
@@ -47,12 +54,8 @@ const WRAPPERS: readonly Wrap[] = [
   refuseCalls,
 ];
 
-/**
- * Wraps the resolvers of a schema.
- *
- * @param report called for each call that explanations don't list. @default calls are not checked
- */
-export function wrapResolvers(schema: GraphQLSchema, moduleOf: ModuleOf, report?: (problem: string) => void): void {
+/** Wraps the resolvers of a schema. */
+export function wrapResolvers(schema: GraphQLSchema, moduleOf: ModuleOf, checks: Checks): void {
   const mutation = schema.getMutationType();
   const roots = new Set([schema.getQueryType(), mutation]);
   for (const type of ownTypesOf(schema).filter(isObjectType)) {
@@ -71,7 +74,7 @@ export function wrapResolvers(schema: GraphQLSchema, moduleOf: ModuleOf, report?
         isSilent: isRoot && !declaresCall(extensions) && hasScope(),
         extensions,
         declared: dependentCallsOf(extensions),
-        report,
+        ...checks,
       };
       field.resolve = WRAPPERS.reduceRight<Resolve>((inner, wrap) => wrap(wrapped, inner), resolve);
     }
@@ -92,16 +95,15 @@ function explainCalls({ isRoot, isMutation, extensions, declared }: WrappedField
   }
   const isSkipped = isMutation && extensions.isExplained !== true;
   return (source, args, context, info) => {
-    const { explainer, loaders } = context;
+    const { explainer } = context;
     if (explainer === undefined) {
       return resolve(source, args, context, info);
     }
     if (!isRoot) {
       return null; // Its calls are planned, so they must not be recorded too.
     }
-    return isSkipped
-      ? explainer.skip(info)
-      : explainer.run(info, args, loaders, (own) => resolve(source, args, { ...context, ...own }, info));
+    const run = () => resolve(source, args, context, info);
+    return isSkipped ? explainer.skip(info) : explainer.run(info, args, context, run);
   };
 }
 
@@ -109,10 +111,7 @@ function explainCalls({ isRoot, isMutation, extensions, declared }: WrappedField
 function countCalls({ name, isRoot, extensions }: WrappedField, resolve: Resolve): Resolve {
   return !(isRoot || 'calls' in extensions)
     ? resolve
-    : (source, args, context, info) => {
-        const own = context.fieldCalls?.contextOf(name, context.loaders);
-        return resolve(source, args, own === undefined ? context : { ...context, ...own }, info);
-      };
+    : withOwn(resolve, (context) => context.fieldCalls?.contextOf(name, context.loaders));
 }
 
 /** Compares the calls of a field with those that it declares. Exposed members make none, and those of explained operations are recorded. */
@@ -122,12 +121,12 @@ function reportUndeclaredCalls(field: WrappedField, resolve: Resolve): Resolve {
     return resolve;
   }
   const declared = [...field.declared, ...dependentCallsOf({ dependentCalls: extensions.writes })];
-  return (source, args, context, info) => {
-    const checked = context.explainer
-      ? context
-      : { ...context, ...checkCalls(context, { name, isRoot, declared, args }, report) };
-    return resolve(source, args, checked, info);
-  };
+  const runsOf = memoizeByObject((_context: GatewayContext) => ({ count: 0, made: new Map<object, Set<unknown>>() }));
+  return withOwn(resolve, (context, args) =>
+    context.explainer
+      ? undefined
+      : checkCalls(context, { name, isRoot, declared, args, runs: runsOf(context) }, report),
+  );
 }
 
 /** Tries the caller's key before a root field that may make no call, because only the service knows its keys. */
@@ -142,37 +141,41 @@ function tryKeyFirst({ isSilent }: WrappedField, resolve: Resolve): Resolve {
 }
 
 /** Sends the writes of a mutation's field only until it has ended. */
-function limitWrites({ isMutation }: WrappedField, resolve: Resolve): Resolve {
-  return !isMutation ? resolve : (source, args, context, info) => resolve(source, args, withOwnWrites(context), info);
+function limitWrites({ isMutation, hasForeign }: WrappedField, resolve: Resolve): Resolve {
+  return isMutation && hasForeign ? withOwn(resolve, (context) => ownWrites(context)) : resolve;
 }
 
 /** Lets a field that requires no scope make no calls. */
 function refuseCalls({ name, isUnscoped }: WrappedField, resolve: Resolve): Resolve {
-  if (!isUnscoped) {
-    return resolve;
-  }
-  const withoutCalls = denyCalls(
-    `${name} makes calls, but requires no scope of its own; declare one for it or its type.`,
-  );
-  return (source, args, context, info) => resolve(source, args, withoutCalls(context), info);
+  const denied = denyCalls(`${name} makes calls, but requires no scope of its own; declare one for it or its type.`);
+  return isUnscoped ? withOwn(resolve, () => denied) : resolve;
+}
+
+/** Returns the client and loaders of a field; undefined: it has those of the operation. */
+type OwnOf = (context: GatewayContext, args: Record<string, unknown>) => FieldContext | undefined;
+
+function withOwn(resolve: Resolve, ownOf: OwnOf): Resolve {
+  return (source, args, context, info) => {
+    const own = ownOf(context, args);
+    return own === undefined
+      ? resolve(source, args, context, info)
+      : runWith({ context, own }, resolve, source, args, context, info);
+  };
 }
 
 /** Lets the functions that tell the types of values make no calls. */
 export function wrapTypeResolvers(schema: GraphQLSchema): void {
-  const withoutCallsIn = (name: string, type: GraphQLNamedType) =>
-    denyCalls(
+  for (const type of ownTypesOf(schema)) {
+    const name = isAbstractType(type) ? 'resolveType' : 'isTypeOf';
+    const own = denyCalls(
       `${name} of ${type.name} makes calls, which explanations don't list; make them in the resolver of the field.`,
     );
-  for (const type of ownTypesOf(schema)) {
     if (isAbstractType(type) && type.resolveType) {
       const { resolveType } = type;
-      const withoutCalls = withoutCallsIn('resolveType', type);
-      type.resolveType = (value, context: GatewayContext, ...rest) =>
-        resolveType(value, withoutCalls(context), ...rest);
+      type.resolveType = (...args) => runWith({ context: args[1], own }, resolveType, ...args);
     } else if (isObjectType(type) && type.isTypeOf) {
       const { isTypeOf } = type;
-      const withoutCalls = withoutCallsIn('isTypeOf', type);
-      type.isTypeOf = (value, context: GatewayContext, info) => isTypeOf(value, withoutCalls(context), info);
+      type.isTypeOf = (...args) => runWith({ context: args[1], own }, isTypeOf, ...args);
     }
   }
 }
@@ -181,12 +184,10 @@ export function wrapTypeResolvers(schema: GraphQLSchema): void {
 const ownTypesOf = (schema: GraphQLSchema): GraphQLNamedType[] =>
   Object.values(schema.getTypeMap()).filter((type) => !isIntrospectionType(type));
 
-/** Returns the context for a function that may make no calls, because those that are not declared can't be found when the schema is built. */
-const denyCalls = (problem: string) =>
-  memoizeByObject((context: GatewayContext): GatewayContext => {
-    const deny = (): never => {
-      throw new Error(problem);
-    };
-    const denied = { get: deny, enumerable: false }; // Copies of the context have none.
-    return Object.defineProperties({ ...context }, { upstream: denied, loaders: denied });
-  });
+/** Returns the client and loaders of a function that may make no calls, because those that are not declared can't be found when the schema is built. */
+function denyCalls(problem: string): FieldContext {
+  const deny = (): never => {
+    throw new Error(problem);
+  };
+  return { upstream: { read: deny, write: deny }, loaders: { load: deny, list: deny, reset: deny } };
+}

@@ -91,8 +91,10 @@ function buildWrapped(
   schema.description = DESCRIPTION;
   describeScopes(schema);
   const served = settings.federation === false ? schema : toSubgraph(schema, createSchemaAccess(settings));
-  wrapResolvers(served, moduleOf, modules.length > 0 && report ? memoize(report, MAX_PROBLEMS) : undefined);
-  if (modules.length > 0) {
+  const hasForeign = modules.some(({ isShipped }) => !isShipped);
+  const reportOnce = modules.length > 0 && report ? memoize(report, MAX_PROBLEMS) : undefined;
+  wrapResolvers(served, moduleOf, { hasForeign, report: reportOnce });
+  if (hasForeign) {
     wrapTypeResolvers(served);
   }
   return served;

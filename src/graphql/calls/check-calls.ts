@@ -13,24 +13,28 @@ interface CheckedField {
   isRoot: boolean;
   declared: readonly DependentCalls[];
   args: Readonly<Record<string, unknown>>;
+  /**
+   * Runs of its resolver in the operation so far, with calls by endpoint and keys of records by loader. One run can make the calls of all, with a loader
+   * that a module keeps by context.
+   */
+  runs: { count: number; readonly made: Map<object, Set<unknown>> };
 }
 
 /** Returns the client and loaders for one run of a field's resolver. They report calls that need a declaration, and have none. */
 export function checkCalls(
   { upstream, loaders }: FieldContext,
-  { name, isRoot, declared, args }: CheckedField,
+  { name, isRoot, declared, args, runs }: CheckedField,
   report: (problem: string) => void,
 ): FieldContext {
-  /** Calls by endpoint, and keys of records by loader. */
-  const made = new Map<object, Set<unknown>>();
+  runs.count += 1;
   let isFound = isRoot;
 
   async function check<Result>(source: DeclaredEndpoint | LoaderEndpoints, key: unknown, result: Promise<Result>) {
-    const calls = made.get(source) ?? new Set();
+    const calls = runs.made.get(source) ?? new Set();
     const before = calls.size; // A record that the field has loaded takes no further call.
-    made.set(source, calls.add(key));
+    runs.made.set(source, calls.add(key));
     const same = declared.filter(({ options }) => (options.loader ?? options.endpoint) === source);
-    const max = same.reduce((sum, each) => sum + each.maxOf(() => args), 0);
+    const max = same.reduce((sum, each) => sum + each.maxOf(() => args), 0) * runs.count;
     if (!isFound && calls.size > Math.max(before, max)) {
       const [{ method, route }, part] = 'route' in source ? [source, 'endpoint'] : [readOf(source), 'loader'];
       const limit = max === 0 ? '' : ` more than ${max} times`;

@@ -8,7 +8,8 @@ import { NotSent, type RecordedCache, type Recorder } from '../../upstream/recor
 import type { UpstreamRequest } from '../../upstream/request.ts';
 import { readKeyOf } from '../../upstream/service.ts';
 import { badUserInput } from '../arguments.ts';
-import { type FieldContext, type LoaderEndpoints, type Loaders, listName, readOf, recordName } from '../loaders.ts';
+import { runWith } from '../field-context.ts';
+import { type FieldContext, type LoaderEndpoints, listName, readOf, recordName } from '../loaders.ts';
 import type { DependentCalls } from './declared-calls.ts';
 import { type Dependent, dependentsOfRoot, keyOf, nameOf, type RecordedCall } from './dependents.ts';
 import { FieldCalls } from './field-calls.ts';
@@ -113,20 +114,15 @@ export class Explainer extends FieldCalls {
   }
 
   /** Runs the resolver of a root field with a client and loaders that record its calls. */
-  run(
-    info: GraphQLResolveInfo,
-    args: Record<string, unknown>,
-    loaders: Loaders,
-    resolve: (context: FieldContext) => unknown,
-  ): unknown {
+  run(info: GraphQLResolveInfo, args: Record<string, unknown>, context: FieldContext, resolve: () => unknown): unknown {
     const isMutation = info.operation.operation === OperationTypeNode.MUTATION;
     if (isMutation && this.#step.fields.length > 0) {
       this.#step = { fields: [], recorded: [], taken: [] };
       this.#steps.push(this.#step);
     }
     this.#step.fields.push({ info, args, calls: [] });
-    const fieldContext = this.contextOf(keyOf(info), loaders);
-    return isMutation ? recordWrites(async () => resolve(fieldContext)) : resolve(fieldContext);
+    const start = () => runWith({ context, own: this.contextOf(keyOf(info), context.loaders) }, resolve);
+    return isMutation ? recordWrites(async () => start()) : start();
   }
 
   /**

@@ -1,6 +1,6 @@
 // Finds the calls that each field of an operation needs, and counts them for the report of its cost.
 
-import type { CallBudget, UpstreamClient } from '../../upstream/client.ts';
+import type { OperationClient, UpstreamClient } from '../../upstream/client.ts';
 import {
   type FieldContext,
   type LoaderEndpoints,
@@ -18,7 +18,8 @@ import {
 export abstract class FieldCalls implements LoaderReports {
   /** Records that a field loads, and the call that a record is taken from. */
   readonly #needs = new Map<string, Set<string>>();
-  readonly #contexts = new Map<string, FieldContext>();
+  /** Fields that have run. */
+  protected readonly fields = new Set<string>();
 
   abstract clientOf(owner: string): UpstreamClient;
 
@@ -28,17 +29,23 @@ export abstract class FieldCalls implements LoaderReports {
     }
   }
 
+  /** Returns a field's own client, and loaders that share the records of others and note those that it loads. */
   contextOf(field: string, loaders: Loaders): FieldContext {
-    let context = this.#contexts.get(field);
-    if (context === undefined) {
-      context = { upstream: this.clientOf(field), loaders: this.#watch(field, loaders) };
-      this.#contexts.set(field, context);
-    }
-    return context;
-  }
-
-  protected get fields(): string[] {
-    return [...this.#contexts.keys()];
+    this.fields.add(field);
+    return {
+      upstream: this.clientOf(field),
+      loaders: {
+        load: (loader, key) => {
+          this.#need(field, recordName(loader, key));
+          return loaders.load(loader, key);
+        },
+        list: (loader) => {
+          this.#need(field, listName(loader));
+          return loaders.list(loader);
+        },
+        reset: () => loaders.reset(),
+      },
+    };
   }
 
   /** Returns the owners of the calls that a field needs: itself, and the records that it loads. */
@@ -52,21 +59,6 @@ export abstract class FieldCalls implements LoaderReports {
     return owners;
   }
 
-  /** Returns loaders that share the records of others, and note those that a field loads. */
-  #watch(field: string, loaders: Loaders): Loaders {
-    return {
-      load: (loader, key) => {
-        this.#need(field, recordName(loader, key));
-        return loaders.load(loader, key);
-      },
-      list: (loader) => {
-        this.#need(field, listName(loader));
-        return loaders.list(loader);
-      },
-      reset: () => loaders.reset(),
-    };
-  }
-
   #need(name: string, record: string): void {
     const records = this.#needs.get(name) ?? new Set();
     this.#needs.set(name, records.add(record));
@@ -75,19 +67,17 @@ export abstract class FieldCalls implements LoaderReports {
 
 /** Counts the calls that each field needed, for the report of an operation's cost. */
 export class FieldCallCounts extends FieldCalls {
-  readonly #client: UpstreamClient;
-  readonly #budget: Readonly<CallBudget>;
+  readonly #client: OperationClient;
   readonly #counts = new Map<string, number>();
 
-  constructor(client: UpstreamClient, budget: Readonly<CallBudget>) {
+  constructor(client: OperationClient) {
     super();
     this.#client = client;
-    this.#budget = budget;
   }
 
   /** Returns the number of calls by field, such as `Query.workflows`. A call that several fields needed counts for each. */
   byField(): Record<string, number> {
-    const counts = this.fields.map((field) => {
+    const counts = [...this.fields].map((field) => {
       const owners = [...this.ownersOf(field)];
       return [field, owners.reduce((sum, owner) => sum + (this.#counts.get(owner) ?? 0), 0)] as const;
     });
@@ -103,10 +93,10 @@ export class FieldCallCounts extends FieldCalls {
 
   /** Makes a call. It doesn't count if it is rejected before the client counts it. */
   #counted<Result>(owner: string, call: () => Result): Result {
-    const before = this.#budget.calls + this.#budget.bulkItems;
+    const { budget } = this.#client;
+    const before = budget.calls + budget.bulkItems;
     const result = call();
-    const made = this.#budget.calls + this.#budget.bulkItems - before;
-    this.#counts.set(owner, (this.#counts.get(owner) ?? 0) + made);
+    this.#counts.set(owner, (this.#counts.get(owner) ?? 0) + budget.calls + budget.bulkItems - before);
     return result;
   }
 }
