@@ -1,5 +1,6 @@
 import { getNamedType, isObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
 import messages from '../../src/modules/messages.ts';
@@ -13,12 +14,13 @@ import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { subscriber, workflow } from '../support/records.ts';
-import { clientsOf, createSigner } from '../support/tokens.ts';
+import { clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
 
 guards('src/graphql/masking.ts', 'visibleJson');
 guards('src/graphql/masking.ts', 'masked');
 guards('src/graphql/masking.ts', 'mask');
 guards('src/graphql/masking.ts', 'suggests');
+guards('src/graphql/masking.ts', 'toWords');
 guards('src/graphql/masking.ts', 'isPrivate');
 
 const SECRET = 'canary-4711';
@@ -324,6 +326,96 @@ describe('browsers', () => {
   });
 });
 
+describe('names', () => {
+  /** Returns the names whose values browsers see as `[masked]`: as members, in pairs, and as parameters of an address. */
+  async function maskedOf(names: readonly string[]): Promise<string[][]> {
+    const replyCallback = {
+      members: Object.fromEntries(names.map((name) => [name, OWN])),
+      pairs: names.map((name) => ({ name, value: OWN })),
+      addresses: names.map((name) => `https://example.com/in?a=1&${name.replaceAll(' ', '%20')}=${OWN}`),
+    };
+    await using other = await startGateway({
+      service: () => ({ body: { data: workflow({ steps: [{ replyCallback }] }) } }),
+      clients: clientsOf(signer),
+    });
+    const document = '{ workflow(idOrIdentifier: "w1") { steps { replyCallback } } }';
+    const data = await other.data(document, {}, { authorization: BROWSER });
+    const { members, pairs, addresses } = Object(data).workflow.steps[0].replyCallback;
+    return [
+      names.filter((name) => members[name] === '[masked]'),
+      names.filter((_, i) => pairs[i].value === '[masked]'),
+      names.filter((_, i) => addresses[i] === '[masked]'),
+    ];
+  }
+
+  it.each<[string, string]>([
+    [
+      'words in others',
+      'author authorName authority authored authorized keyword turkey monkey keyboard keynote hockey',
+    ],
+    ['parts of words', 'compass passenger passport opinion spinning secretary hashtag potpie cryptic designed webhoo'],
+    [
+      'keys that name something',
+      'issueKey issue_key project-key sortKey primaryKey digestKey translationKey objectKeys',
+    ],
+    [
+      'words beside others',
+      'sessionTitle deviceName deviceType keyPoints pinColor passCount countryCode zip_code code2',
+    ],
+    ['others', 'name title email orderId connection string access private description totalPrice'],
+  ])('browsers see the values of %s', async (_, names) => {
+    expect(await maskedOf(names.split(' '))).toEqual([[], [], []]);
+  });
+
+  it.each<[string, string]>([
+    [
+      'words',
+      'token secret password passwd passphrase passcode pwd credential credentials auth authorization bearer jwt',
+    ],
+    ['words for numbers', 'pin otp totp hotp cvv cvc pass sig'],
+    [
+      'words for others',
+      'dsn hash signature hmac cookie session device fcm apns endpoint p256dh csrf webhook key keys',
+    ],
+    ['two words', 'accessCode verificationCode pinCode connectionString privatePem sessionId deviceId keyPair webHook'],
+    ['keys', 'apiKey accessKey privateKey publicKey signingKey encryptionKey sendgridKey userKey vapidKey accessKeyId'],
+    [
+      'camel case',
+      'fcmToken webhookUrl userPassword smtpAuth dbPass cardPin clientSecret currentSession subscriberHash',
+    ],
+    ['acronyms', 'APIKey JWTToken userJWT OAuth2Token dbDSN TOTP IDToken HMACHash xAPIKey PEM'],
+    ['other separators', 'api_key DB_PASSWORD AWS_SECRET_ACCESS_KEY x-api-key X-Auth smtp.pass api.key api%5Fkey'],
+    ['plurals and numbers', 'apiKeys tokens sessions backupCodes hashes password2 apiKey1 oauth2 deviceTokens cookies'],
+    [
+      'one word for two',
+      'apikey accesskey accesstoken authtoken clientsecret sessionid PHPSESSID basicauth mydbpassword passwort',
+    ],
+  ])('browsers see no values of %s', async (_, names) => {
+    const all = names.split(' ');
+    expect(await maskedOf(all)).toEqual([all, all, all]);
+  });
+
+  it('browsers see no values of names with spaces', async () => {
+    const all = ['api key', 'Access Code', 'connection string', 'pass word', 'session id', 'smtp pass'];
+    expect(await maskedOf(all)).toEqual([all, all, all]);
+  });
+});
+
+it('browsers see who wrote the comments of the sandbox sample', async () => {
+  const tenants = { ...TENANT_KEYS, acme: SANDBOX_KEYS.development };
+  await using sample = await startGateway({
+    service: 'sandbox',
+    clients: clientsOf(signer, { tenants, scopes: ['messages:read'] }),
+    modules: [messages],
+  });
+  const document = '{ messages(limit: 100) { messages { payload } } }';
+  const seen = JSON.stringify(
+    await sample.data(document, {}, { authorization: await signer.bearer({ scope: 'messages:read' }) }),
+  );
+  expect(seen).toContain('"authorName":"Mei Tanaka"');
+  expect(seen).not.toContain('[masked]');
+});
+
 it('in `extra`, the fields of a record name the values of pairs, and a provider hides nothing else', async () => {
   const children = [
     { field: 'apiKey', value: [SECRET] },
@@ -348,6 +440,10 @@ it.each<[string, string]>([
   ['parameters', '&a=b'.repeat(1_000_000)],
   ['segments', '/a'.repeat(2_000_000)],
   ['slashes', `${'/'.repeat(4_000_000)}@`],
+  ['capital letters', `&${'A'.repeat(4_000_000)}=`],
+  ['words of a name', `&${'aB'.repeat(2_000_000)}=`],
+  ['numbers', `&${`a${'1'.repeat(1_999)}`.repeat(2_000)}=`],
+  ['keys that name nothing', `&${'issue-key'.repeat(400_000)}=`],
   ['one segment with a hook', `/${'a'.repeat(4_000_000)}hook`],
 ])('4 MB of %s take little time', async (_, text) => {
   await using other = await startGateway({
