@@ -373,9 +373,9 @@ describe('a call is a GraphQL request', () => {
     await using limited = await startGateway({
       ...OPTIONS,
       upstream: gateway.service.url,
-      clients: { server: { rateLimit: { calls: 2, perSeconds: 60 } } },
+      clients: { server: { rateLimit: { calls: 4, perSeconds: 60 } } },
     });
-    await using agent = await connectAgent(limited, KEY);
+    await using agent = await connectAgent(limited, KEY); // Two messages.
     await limited.data(TOOLS.Groups, {}, { authorization: KEY });
     expect((await agent.call('Groups')).isError).toBe(false);
     const { isError, text: message } = await agent.call('Groups');
@@ -383,6 +383,36 @@ describe('a call is a GraphQL request', () => {
     expect(message).toMatch(/^The rate limit of this gateway is exceeded\. .* Call the tool again in \d+ s\.$/);
     expect((await limited.send(TOOLS.Groups, {}, { authorization: KEY })).codes).toEqual(['RATE_LIMITED']);
     expect(gateway.service.requests).toHaveLength(2);
+  });
+
+  it.each<[string, object]>([
+    ['tools/list', LIST],
+    ['ping', { ...LIST, method: 'ping' }],
+    ['a handshake', initialize([])],
+    ['a notification', { jsonrpc: '2.0', method: 'notifications/initialized' }],
+    ['an unknown method', { ...LIST, method: 'resources/read', params: {} }],
+    ['a call of an unknown tool', { ...LIST, method: 'tools/call', params: { name: 'DropFeed' } }],
+  ])('and so does %s', async (_, message) => {
+    await using limited = await startGateway({
+      ...OPTIONS,
+      upstream: gateway.service.url,
+      clients: { server: { rateLimit: { calls: 2, perSeconds: 60 } } },
+    });
+    const statuses = [];
+    for (let i = 0; i < 3; i += 1) {
+      const response = await postToTools(limited, message);
+      statuses.push(response.status);
+      await response.text();
+    }
+    expect(statuses).toEqual([statuses[0], statuses[0], 429]);
+    expect(statuses[0]).toBeLessThan(400);
+    const refused = await postToTools(limited, message);
+    expect([refused.headers.get('retry-after'), refused.headers.get('ratelimit-limit')]).toEqual(['30', '2']);
+    expect((await refused.json()).errors).toMatchObject([{ extensions: { code: 'RATE_LIMITED' } }]);
+    const authorization = 'ApiKey key-of-a-server';
+    expect((await limited.send(TOOLS.Groups, {}, { authorization })).codes).toEqual(['RATE_LIMITED']);
+    expect((await postToTools(limited, message, { authorization: 'ApiKey of-another' })).status).toBe(statuses[0]);
+    expect(gateway.service.requests).toEqual([]);
   });
 
   it('that ends when the agent disconnects', async () => {

@@ -29,7 +29,7 @@ const PAGE = { accept: 'text/html' };
 const KEY = 'ApiKey an-obvious-test-key';
 
 /** Starts a gateway with a key in its page, and an admin port. @returns its addresses */
-async function start(env: Record<string, string> = {}) {
+async function start(env: Record<string, string> = {}, args = ['--admin-port', '0']) {
   const service = await startService(() => ({ body: { data: [] } }));
   onTestFinished(() => service[Symbol.asyncDispose]());
   const config = {
@@ -39,7 +39,7 @@ async function start(env: Record<string, string> = {}) {
     clients: { server: { corsOrigins: ['https://app.example.com'] } },
   };
   const notigraph = await startServing({
-    args: ['--admin-port', '0'],
+    args,
     env: { NOTIGRAPH_CONFIG_TEXT: JSON.stringify(config), PAGE_KEY: KEY, ...env },
   });
   onTestFinished(() => notigraph[Symbol.asyncDispose]());
@@ -71,6 +71,19 @@ it('outside of production, other host names than configured ones and those of th
       expect(JSON.parse(body).errors[0].extensions.code).toBe('MISDIRECTED_REQUEST');
     }
   }
+});
+
+it('so do health checks and metrics of the same port, except in production', async () => {
+  const paths = ['/livez', '/readyz', '/metrics', '/metrics?a=b', '/client-tokens', '/mcp'];
+  const statusesOf = (url: string, host: string) =>
+    Promise.all(paths.map(async (path) => (await get(new URL(path, url).href, host))[0]));
+  const { url } = await start({}, []);
+  expect(await statusesOf(url, 'attacker.example')).toEqual(paths.map(() => 421));
+  expect(await statusesOf(url, 'graphql.example.com')).toEqual([200, 200, 200, 200, 404, 404]);
+  const preflight = await send(new URL('/metrics', url).href, 'attacker.example', {}, 'OPTIONS');
+  expect([preflight.statusCode, await text(preflight)]).toEqual([405, expect.not.stringContaining('notigraph_')]);
+  const production = await start({ NODE_ENV: 'production' }, []);
+  expect(await statusesOf(production.url, 'shop.example')).toEqual([200, 200, 200, 200, 404, 404]);
 });
 
 it('in production they are served, for a proxy on this machine, but their page has no key, and the admin port is closed', async () => {

@@ -12,6 +12,7 @@ import { pathOf, readHead } from '../head.ts';
 import { type IncomingRequest, type OutgoingResponse, toRequestId } from '../message.ts';
 import { parseBody, readBody } from '../params.ts';
 import { type HttpParts, type Respond, RunningRequests } from '../pipeline.ts';
+import { withUpstream } from '../select-upstream.ts';
 import { findMessageProblem, type McpStreams } from './messages.ts';
 import { type CreateToolServer, loadProtocol } from './tool-server.ts';
 
@@ -20,7 +21,7 @@ export const MCP_PATH = '/mcp';
 
 /** Creates the tools for AI agents. Both ways to call them differ only in how messages arrive. Calls go through the pipeline. */
 export function createMcp(
-  { settings, upstreamSelector, cors, isKnownHost, createState, authenticate, schemes, logger }: HttpParts,
+  { settings, upstreamSelector, admission, cors, isKnownHost, createState, authenticate, schemes, logger }: HttpParts,
   createToolServer: CreateToolServer,
   respond: Respond,
 ) {
@@ -53,10 +54,11 @@ export function createMcp(
     const { requestId } = state;
     try {
       checkHead(request);
-      const identity = await authenticate(request.header('authorization'), requestId);
-      if (identity.clientKind === 'anonymous') {
+      const authenticated = await authenticate(request.header('authorization'), requestId);
+      if (authenticated.clientKind === 'anonymous') {
         throw missingCredential(schemes); // Clients ask for one when they connect.
       }
+      const identity = withUpstream(authenticated, upstreamSelector.select(request, authenticated));
       state.identity = identity;
       const parsedBody = parseBody(await readBody(request, maxBodyBytes));
       if (Array.isArray(parsedBody)) {
@@ -65,6 +67,10 @@ export function createMcp(
       const problem = findMessageProblem(parsedBody);
       if (problem !== undefined) {
         throw refuse('BAD_REQUEST', `The request ${problem}.`);
+      }
+      const method = methodOf(parsedBody);
+      if (method !== 'tools/call') {
+        await admission.take(identity);
       }
       let hasOwnLine = false;
       const caller = {
@@ -80,12 +86,12 @@ export function createMcp(
         onerror: (error) => logger.debug({ requestId, problem: error.message }, 'mcp request rejected'),
       });
       const response = await handler.fetch(request.toFetchRequest(), { parsedBody });
+      if (method === 'tools/call' && !hasOwnLine) {
+        await admission.take(identity); // It names no tool. A call of one is an operation, which takes its own.
+      }
       const { connection: _, 'cache-control': __, ...own } = Object.fromEntries(response.headers);
       const body = new Uint8Array(await response.arrayBuffer()); // It may have the form of a stream, but ends with the last result.
-      logger[hasOwnLine ? 'debug' : 'info'](
-        { requestId, method: methodOf(parsedBody), httpStatus: response.status },
-        'mcp',
-      );
+      logger[hasOwnLine ? 'debug' : 'info']({ requestId, method, httpStatus: response.status }, 'mcp');
       const headers = cors.headers(request, own, requestId);
       return { status: response.status, headers, body: body.length === 0 ? undefined : body };
     } catch (error) {

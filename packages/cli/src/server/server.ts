@@ -142,13 +142,14 @@ export async function startServer({
       connections.open.get(request.socket)?.announceClose();
     }
     shedding.freeMemory();
-    if (answered !== undefined && respondProbe(request, response, answered)) {
+    const isKnown = isKnownHost(request.headers.host);
+    if (isKnown && answered !== undefined && respondProbe(request, response, answered)) {
       return false;
     }
     if (request.method === 'OPTIONS') {
       return true; // Without a preflight, a page can't read why its request is refused.
     }
-    if (!isKnownHost(request.headers.host)) {
+    if (!isKnown) {
       const message =
         'The gateway has no such host name. Use the address that it printed, or add the name to its setting hosts.';
       reject(request, response, refuse('MISDIRECTED_REQUEST', message));
