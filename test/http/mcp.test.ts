@@ -8,7 +8,7 @@ import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
-import { connectAgent, ERAS, MCP, postToTools, TOOLS } from '../support/agent.ts';
+import { connectAgent, EMPTY_LISTS, ERAS, MCP, postToTools, TOOLS } from '../support/agent.ts';
 import { createBrowserFetch } from '../support/browser-fetch.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
@@ -65,6 +65,12 @@ const initialize = (icons: unknown[]) => ({
   params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'a', version: '1', icons } },
 });
 
+/** Returns the last message of a response, which is JSON or a stream of events. */
+const resultOf = async (response: Response): Promise<unknown> => {
+  const lines = (await response.text()).trim().split('\n');
+  return JSON.parse((lines.at(-1) ?? '').replace(/^data: /, ''));
+};
+
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
 
 describe.each(ERAS)('the official client in the era "%s"', (era) => {
@@ -90,6 +96,17 @@ describe.each(ERAS)('the official client in the era "%s"', (era) => {
       },
       { name: 'DropGroup', annotations: { readOnlyHint: false, destructiveHint: true } },
     ]);
+  });
+
+  it('sees no prompts and no resources, also if it asks for them without being told that there are any (R49)', async () => {
+    await using agent = await connectAgent(gateway, KEY, { era });
+    expect(Object.keys(agent.client.getServerCapabilities() ?? {})).toEqual(['tools']);
+    for (const [method, member] of EMPTY_LISTS) {
+      expect(await agent.client.request({ method })).toMatchObject({ [member]: [] });
+    }
+    await expect(agent.client.request({ method: 'prompts/get', params: { name: 'a' } })).rejects.toThrow(
+      'Method not found',
+    );
   });
 
   it('gets the data of a GraphQL response, through the fetch API too', async () => {
@@ -234,6 +251,18 @@ describe('access', () => {
   it.each([['x'.repeat(256)], [''], [-1]])('answers a message with the id %j', async (id) => {
     const response = await postToTools(gateway, { jsonrpc: '2.0', id, method: 'tools/list' });
     expect(await response.text()).toContain(`"id":${JSON.stringify(id)}`);
+  });
+
+  it.each(EMPTY_LISTS)('answers %s with an empty list (R49)', async (method, member) => {
+    const response = await postToTools(gateway, { ...LIST, method });
+    expect(await resultOf(response)).toEqual({ jsonrpc: '2.0', id: 1, result: { [member]: [] } });
+    const next = await postToTools(gateway, { ...LIST, method, params: { cursor: 'x' } });
+    expect(await resultOf(next)).toMatchObject({ result: { [member]: [] } });
+  });
+
+  it.each(['completion/complete', 'logging/setLevel', 'resources/read', 'nope'])('has no method %s', async (method) => {
+    const response = await postToTools(gateway, { ...LIST, method });
+    expect(await resultOf(response)).toMatchObject({ id: 1, error: { code: -32601, message: 'Method not found' } });
   });
 
   it('limits the values of a message, but not those of the arguments of a call', async () => {

@@ -6,6 +6,13 @@ import type { StartedGateway } from './gateway.ts';
 /** Eras of the protocol: with a handshake, and with the version in each request. */
 export const ERAS = ['legacy', 'auto'] as const;
 
+/** Methods that list what the gateway doesn't have, with the member of their result. Some clients call them in any case. */
+export const EMPTY_LISTS = [
+  ['prompts/list', 'prompts'],
+  ['resources/list', 'resources'],
+  ['resources/templates/list', 'resourceTemplates'],
+] as const;
+
 /** Connects the official client, as in an AI agent, to the tools of a gateway. */
 export async function connectAgent(
   gateway: Pick<StartedGateway, 'url'>,

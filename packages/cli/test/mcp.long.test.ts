@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { MCP } from '../../../test/support/agent.ts';
+import { EMPTY_LISTS, MCP } from '../../../test/support/agent.ts';
 import { CHILD_ENV } from '../../../test/support/child-env.ts';
 import { runCommand } from '../../../test/support/command.ts';
 import { guards } from '../../../test/support/guards.ts';
@@ -71,6 +71,9 @@ export default defineModule('logging', ({ builder, requireScopes }) => {
   expect(upstream.requests.map(({ headers }) => headers.authorization)).toEqual(['ApiKey key-of-an-agent']);
   const { structuredContent: logged } = await client.callTool({ name: 'Log', arguments: {} });
   expect(logged).toEqual({ data: { log: 'logged' } });
+  for (const [method, member] of EMPTY_LISTS) {
+    expect(await client.request({ method })).toMatchObject({ [member]: [] }); // R49
+  }
   await expect.poll(() => log).toContain('"operation":"Log"');
   const [imported, operation, ...lines] = log.split('\n');
   expect(imported).toBe('imported');
@@ -117,6 +120,14 @@ it('it answers the calls of a script that has closed its standard input, from th
   ]);
   expect(log).toContainEqual(expect.objectContaining({ msg: 'mcp message rejected' }));
   expect([eu.requests.length, us.requests.length]).toEqual([1, 0]);
+});
+
+it('it answers clients that ask for prompts and resources in any case with empty lists (R49)', async () => {
+  const lists = EMPTY_LISTS.map(([method], index) => ({ jsonrpc: '2.0', id: index + 2, method }));
+  const { messages, log } = await pipe([INITIALIZE, ...lists], ['--upstream', 'http://127.0.0.1:9']);
+  const results = EMPTY_LISTS.map(([, member], index) => ({ jsonrpc: '2.0', id: index + 2, result: { [member]: [] } }));
+  expect(messages).toEqual([expect.objectContaining({ id: 1 }), ...results]);
+  expect(log).toEqual([]);
 });
 
 it('it ends at a line that is too long for any message', async () => {
