@@ -58,7 +58,7 @@ export interface Client {
    *
    * Errors reported by the gateway are in the result's `errors`, whatever the HTTP status.
    *
-   * @throws {UnexpectedResponseError} if the response doesn't come from a gateway
+   * @throws {UnexpectedResponseError} if the response doesn't come from a gateway, or is a redirect
    * @throws {TypeError} if the document has no text or id to send, the URL is invalid, or `fetch` can't reach the gateway
    */
   request<Result = Record<string, unknown>, Variables = Record<string, unknown>>(
@@ -69,7 +69,7 @@ export interface Client {
    * Lists the REST calls that an operation would make, without making them. Browsers need the gateway's permission.
    *
    * @throws {Error} if the gateway has executed the operation, because its version can't explain
-   * @throws {UnexpectedResponseError} if the response doesn't come from a gateway
+   * @throws {UnexpectedResponseError} if the response doesn't come from a gateway, or is a redirect
    * @throws {TypeError} if the document has no text or id to send, the URL is invalid, or `fetch` can't reach the gateway
    */
   explain<Result = Record<string, unknown>, Variables = Record<string, unknown>>(
@@ -112,7 +112,14 @@ export function createClient({
       authorize: () => authorizedHeaders(headers, authorization),
       send: async (authorized) =>
         readResult(
-          await fetch(url, { method: 'POST', headers: authorized, body, ...(signal !== undefined && { signal }) }),
+          await fetch(url, {
+            method: 'POST',
+            headers: authorized,
+            body,
+            redirect: 'manual', // Followed, it could lose the method, the body or the credential.
+            ...(signal !== undefined && { signal }),
+          }),
+          url,
         ),
       isWrite,
       hasOwnKey: new Headers(options.headers).has('idempotency-key'),

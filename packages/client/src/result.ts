@@ -78,42 +78,87 @@ type ResultBody<Result> =
   | { data: Result; errors?: undefined }
   | { data: Result | null; errors: readonly GatewayError[] };
 
-/** Thrown if the response is not from a gateway, but from another server or a proxy in between. */
+/** Thrown if the response is not from a gateway, but from another server or a proxy in between, or if it is a redirect, which isn't followed. */
 export class UnexpectedResponseError extends Error {
   override readonly name = 'UnexpectedResponseError';
-  /** HTTP status. */
+  /** `REDIRECTED` if the URL leads to another one. */
+  readonly code: 'UNEXPECTED_RESPONSE' | 'REDIRECTED';
+  /** Outcome of a mutation; undefined if the response doesn't decide it. */
+  outcome: 'NOT_APPLIED' | 'UNKNOWN' | undefined;
+  /** HTTP status. Browsers say 0 for a redirect. */
   readonly status: number;
   readonly headers: Headers;
   /** First 1,000 characters of the body. */
   readonly body: string;
 
-  constructor(response: Response, body: string) {
+  constructor(response: Response, body: string, redirect?: Redirect) {
     const type = response.headers.get('content-type') ?? 'no content type';
     super(
-      `This is not a response of a Notigraph gateway: HTTP ${response.status}, ${type}. Is the URL its GraphQL endpoint?`,
+      redirect === undefined
+        ? `This is not a response of a Notigraph gateway: HTTP ${response.status}, ${type}. Is the URL its GraphQL endpoint?`
+        : explain(redirect),
     );
+    this.code = redirect === undefined ? 'UNEXPECTED_RESPONSE' : 'REDIRECTED';
+    this.outcome = redirect?.isFollowed === false ? 'NOT_APPLIED' : undefined;
     this.status = response.status;
     this.headers = response.headers;
     this.body = body.slice(0, 1000);
   }
 }
 
+interface Redirect {
+  /** Absent in browsers, which don't tell. */
+  target: string | undefined;
+  /** Whether `fetch` has followed it, as that of React Native always does. */
+  isFollowed: boolean;
+}
+
+const explain = ({ target }: Redirect): string =>
+  target === undefined
+    ? "The request was redirected to an address that isn't known here; use the GraphQL endpoint's own address as url."
+    : `The request was redirected to ${target}; use this as url if it is the gateway's GraphQL endpoint.`;
+
+/** Returns the redirect that a response is, or that `fetch` has followed. */
+function findRedirect(response: Response, url: string | URL): Redirect | undefined {
+  if (response.type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(response.status)) {
+    const location = response.headers.get('location');
+    return { target: location === null ? undefined : resolve(location, response.url || url), isFollowed: false };
+  }
+  const target = withoutSecrets(response.url);
+  const isFollowed = response.redirected ?? target !== withoutSecrets(String(url)); // React Native doesn't say so itself.
+  return isFollowed ? { target, isFollowed } : undefined;
+}
+
+function resolve(location: string, base: string | URL): string {
+  try {
+    return withoutSecrets(new URL(location, base).href);
+  } catch {
+    return withoutSecrets(location); // The base is relative too.
+  }
+}
+
+/** Returns an address without user name, password, query and fragment. */
+const withoutSecrets = (address: string): string => address.replace(/[?#].*/s, '').replace(/\/\/[^/]*@/, '//');
+
 /**
  * Reads the response of a gateway.
  *
+ * @param url address to which the request was sent
  * @throws {UnexpectedResponseError}
  */
-export async function readResult<Result>(response: Response): Promise<OperationResult<Result>> {
+export async function readResult<Result>(response: Response, url: string | URL): Promise<OperationResult<Result>> {
   const { status, headers } = response;
+  const redirect = findRedirect(response, url);
   const text = await response.text();
-  const body = parse(text);
-  if (isFailure<Result>(body)) {
+  const body = redirect?.isFollowed === false ? undefined : parse(text);
+  // Behind a redirect, a refused request lacks what the redirect has dropped, such as the credential.
+  if (isFailure<Result>(body) && (redirect === undefined || body.errors.some(({ path }) => path !== undefined))) {
     return { status, headers, attempts: 1, data: body.data ?? null, errors: body.errors, ...extensionsOf(body) };
   }
   if (isSuccess<Result>(body)) {
     return { status, headers, attempts: 1, data: body.data, ...extensionsOf(body) };
   }
-  throw new UnexpectedResponseError(response, text);
+  throw new UnexpectedResponseError(response, text, redirect);
 }
 
 const extensionsOf = ({ extensions }: { extensions?: ResponseExtensions }): Pick<ResponseHead, 'extensions'> =>

@@ -77,6 +77,9 @@ export const settle = <Result>(sent: Promise<OperationResult<Result>>): Promise<
 
 function finish<Result>(last: Attempt<Result>, attempts: number, isOutcomeUnknown: boolean): OperationResult<Result> {
   if ('cause' in last) {
+    if (isOutcomeUnknown && last.cause instanceof UnexpectedResponseError) {
+      last.cause.outcome = 'UNKNOWN';
+    }
     throw last.cause;
   }
   const { result } = last;
@@ -159,7 +162,8 @@ export function canRepeat(attempt: Attempt<unknown>, { isWrite, hasOwnKey }: Rep
 /** Returns whether a request without a response of the gateway can succeed later: no connection, or a proxy that can't reach the gateway. */
 const isTemporary = (cause: unknown): boolean =>
   cause instanceof UnexpectedResponseError
-    ? [408, 425, 429, 502, 503, 504].includes(cause.status) || (cause.status >= 520 && cause.status <= 530)
+    ? cause.code !== 'REDIRECTED' &&
+      ([408, 425, 429, 502, 503, 504].includes(cause.status) || (cause.status >= 520 && cause.status <= 530))
     : !(cause instanceof InvalidUrlError);
 
 /**

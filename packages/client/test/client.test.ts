@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import events from '../../../src/modules/events.ts';
 import { startGateway } from '../../../test/support/gateway.ts';
 import { guards } from '../../../test/support/guards.ts';
@@ -23,6 +23,9 @@ import {
   WorkflowDocument,
 } from '../src/index.ts';
 
+guards('packages/client/src/result.ts', 'findRedirect');
+guards('packages/client/src/result.ts', 'readResult');
+guards('packages/client/src/result.ts', 'withoutSecrets');
 guards('src/http/params.ts', 'readFlags');
 
 const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
@@ -246,8 +249,109 @@ it.each([
   expect(failure).toMatchObject({
     name: 'UnexpectedResponseError',
     message: `This is not a response of a Notigraph gateway: HTTP ${status}, ${type}. Is the URL its GraphQL endpoint?`,
+    code: 'UNEXPECTED_RESPONSE',
     status,
     body,
+  });
+});
+
+/** Starts a server that redirects to an address, and returns what a request to it fails with or resolves to. */
+async function requestRedirected(status: number, location: string | undefined, client: Partial<ClientOptions> = {}) {
+  const requests: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request.url);
+    response.writeHead(status, location === undefined ? {} : { location }).end();
+  });
+  const { url, close } = await listen(server);
+  const notigraph = createClient({
+    url: `${url}/graphql`,
+    authorization,
+    retries: { maxAttempts: 2, maxSeconds: 5 },
+    ...client,
+  });
+  const result = await notigraph
+    .request(
+      CreateNotificationGroupDocument,
+      { input: { name: 'Marketing' } },
+      { headers: { 'idempotency-key': 'own' } },
+    )
+    .catch((error: unknown) => error);
+  await close();
+  return { result, requests, url };
+}
+
+describe('a redirect (R53)', () => {
+  it.each([301, 302, 303, 307, 308])('%i is not followed, and says which URL to use', async (status) => {
+    await using gateway = await startGateway({ service: 'sandbox' });
+    const { host } = new URL(gateway.url);
+    const location = `http://ann:secret@${host}/graphql?state=secret#secret`;
+    const { result, requests } = await requestRedirected(status, location);
+
+    expect(result).toBeInstanceOf(UnexpectedResponseError);
+    expect(result).toMatchObject({
+      code: 'REDIRECTED',
+      outcome: 'NOT_APPLIED',
+      status,
+      message: `The request was redirected to http://${host}/graphql; use this as url if it is the gateway's GraphQL endpoint.`,
+    });
+    expect(requests).toEqual(['/graphql']); // It was not repeated.
+    expect([gateway.upstream(), gateway.log.filter(({ msg }) => msg === 'operation')]).toEqual([[], []]);
+  });
+
+  it('of a path is that of the same server, and one without an address says so', async () => {
+    const { result, url } = await requestRedirected(308, '/graphql/?v=1');
+    expect(String(result)).toContain(`was redirected to ${url}/graphql/; use this as url`);
+    const { result: hidden } = await requestRedirected(302, undefined);
+    expect(String(hidden)).toContain("to an address that isn't known here; use the GraphQL endpoint's own address");
+    const relative = async () => new Response(null, { status: 307, headers: { location: '/v2/graphql?key=1' } });
+    const { result: shown } = await requestRedirected(307, '', { url: '/graphql', fetch: relative });
+    expect(String(shown)).toContain('was redirected to /v2/graphql; use this as url');
+  });
+
+  /** Follows redirects in any case, and doesn't say so, as React Native. */
+  const following: NonNullable<ClientOptions['fetch']> = async (url, init) => {
+    const response = await fetch(url, { ...init, redirect: 'follow' });
+    return Object.defineProperty(response, 'redirected', { value: undefined });
+  };
+
+  it('that React Native follows is the error, not what the target says about the lost credential', async () => {
+    await using gateway = await startGateway({ service: 'sandbox' });
+    const lost = await requestRedirected(307, gateway.url, { fetch: following }); // Another origin gets no credential.
+    expect(lost.result).toMatchObject({
+      code: 'REDIRECTED',
+      status: 401,
+      message: expect.stringContaining(`was redirected to ${gateway.url}; use this as url`),
+    });
+    const turned = await requestRedirected(302, gateway.url, { fetch: following }); // The request becomes GET.
+    expect(turned.result).toMatchObject({ code: 'REDIRECTED', status: expect.any(Number) });
+    expect([...lost.requests, ...turned.requests]).toHaveLength(2);
+    expect(gateway.upstream()).toEqual([]);
+  });
+
+  it('that React Native follows has its result, if the target has one', async () => {
+    const data = { createNotificationGroup: null };
+    const error = {
+      message: 'It failed.',
+      path: ['createNotificationGroup'],
+      extensions: { code: 'A', retryable: false },
+    };
+    for (const body of [{ data }, { data, errors: [error] }]) {
+      await using target = await startFixedServer(200, 'application/json', JSON.stringify(body));
+      expect((await requestRedirected(307, target.url, { fetch: following })).result).toMatchObject(body);
+    }
+    await using broken = await startFixedServer(503, 'text/html', '');
+    const { result, requests } = await requestRedirected(307, broken.url, { fetch: following });
+    expect(result).toMatchObject({ code: 'REDIRECTED', status: 503, outcome: undefined });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('after an attempt without a response leaves the outcome of a mutation unknown', async () => {
+    const answers = [
+      new Response('', { status: 502 }),
+      new Response(null, { status: 307, headers: { location: '/other' } }),
+    ];
+    const { result } = await requestRedirected(307, '', { fetch: async () => answers.shift() ?? Response.error() });
+    expect(result).toMatchObject({ code: 'REDIRECTED', outcome: 'UNKNOWN' });
   });
 });
 

@@ -26,6 +26,8 @@ const MAX_WAIT_SECONDS = 10;
 
 const NO_RESPONSE =
   'The gateway doesn’t respond. Check that it is running and that your computer can reach it, then try again.';
+const REDIRECTED =
+  'The request was redirected to another address, so it was not executed. Reload the page: a proxy may ask you to sign in.';
 const MAY_BE_EXECUTED = 'Before you repeat a mutation, check whether it was executed.';
 
 /**
@@ -54,10 +56,14 @@ export async function send(
         ...headers,
       },
       body: JSON.stringify(request),
+      redirect: 'manual', // Followed, it could lose the method, the body or the credential.
       ...(signal && { signal }),
     }).catch(() => {
       throw new Error(mayWrite(request.query) ? `${NO_RESPONSE} ${MAY_BE_EXECUTED}` : NO_RESPONSE);
     });
+    if (response.type === 'opaqueredirect') {
+      throw new Error(REDIRECTED);
+    }
     const seconds = attempt < MAX_ATTEMPTS ? await waitAfter(response.clone(), request.query, attempt) : undefined;
     if (seconds === undefined) {
       const { status } = response;
@@ -81,7 +87,7 @@ async function waitAfter(response: Response, query: string, attempt: number): Pr
   if (response.status !== 503 || !response.headers.has('retry-after')) {
     return undefined;
   }
-  const current = await settle(readResult(response));
+  const current = await settle(readResult(response, response.url));
   const seconds = Math.ceil(waitOf(current, attempt));
   const mayRepeat = canRepeat(current, { isWrite: mayWrite(query), hasOwnKey: false });
   return mayRepeat && seconds <= MAX_WAIT_SECONDS ? seconds : undefined;

@@ -33,6 +33,8 @@ const busy = (code: string, extensions: object = {}) => ({
 
 const PROXY = { status: 503, headers: { 'retry-after': '1' }, contentType: 'text/html', body: '<h1>Busy</h1>' };
 
+const REDIRECT = { status: 307, headers: { location: 'https://login.example/' } };
+
 const status = (expected: number) => (response: Response) =>
   response.status() === expected && response.request().method() === 'POST';
 
@@ -66,6 +68,7 @@ it.each([
     busy('UPSTREAM_UNAVAILABLE', { outcome: 'UNKNOWN' }),
     1,
   ],
+  ['a mutation that a proxy redirects (R53)', 'Create notification group', REDIRECT, 1],
   ['a query that has to wait too long', 'Notification groups', { ...PROXY, headers: { 'retry-after': '60' } }, 1],
 ])('GraphiQL sends %s as often as is safe', async (_case, operation, answer, times) => {
   const { page, requests } = shared;
@@ -73,7 +76,11 @@ it.each([
   await answerOperations(page, [answer]);
   const before = requests.length;
   await runOperation(page);
-  await page.locator('.result, .failure', { hasText: times === 1 ? /Later|status 503/ : '"data"' }).waitFor();
+  await page
+    .locator('.result, .failure', {
+      hasText: times === 1 ? /Later|status 503|was redirected to another address/ : '"data"',
+    })
+    .waitFor();
   expect(requests.slice(before).filter((request) => request.method() === 'POST')).toHaveLength(times);
 });
 

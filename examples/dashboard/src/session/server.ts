@@ -56,7 +56,7 @@ const fetchJson = async <Body>(path: string, init?: RequestInit): Promise<Body> 
  * @returns the body
  */
 async function send(path: string, init?: RequestInit): Promise<string> {
-  const response = await fetch(path, init);
+  const response = await fetch(path, { ...init, redirect: 'error' }); // As to the sign-in page of a proxy.
   const body = await response.text();
   if (response.status === 401 || response.status === 403) {
     throw new SessionRefused('The sign-in service has ended your session.');
