@@ -1,4 +1,4 @@
-// Refuses versions of Node.js and graphql that are not supported, and bundles.
+// Refuses versions and options of Node.js and versions of graphql that are not supported, and bundles.
 
 'use strict';
 
@@ -8,6 +8,13 @@ if (major < 22 || (major === 22 && minor < 19)) {
   throw new Error(
     `Notigraph requires Node.js 22.19 or later; this is v${process.versions.node}. ` +
       'Run "npm install node@24" in your project, or get it from https://nodejs.org.',
+  );
+}
+
+// Node.js has none with --jitless. undici, which calls the service, parses responses with it.
+if (typeof WebAssembly === 'undefined') {
+  throw new Error(
+    'Notigraph requires WebAssembly, which this Node.js does not have. Remove its option --jitless, also from NODE_OPTIONS.',
   );
 }
 

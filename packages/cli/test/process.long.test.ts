@@ -5,18 +5,22 @@ import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { VERSION } from '../../../src/lib/installation.ts';
 import { CHILD_ENV } from '../../../test/support/child-env.ts';
 import { runCommand, startServing } from '../../../test/support/command.ts';
+import { readDockerfile } from '../../../test/support/deploy.ts';
+import { ROOT } from '../../../test/support/docs.ts';
 import { listen } from '../../../test/support/listen.ts';
 import { MAIN, runNotigraph, startNotigraph } from '../../../test/support/process.ts';
 import { findPrograms } from '../../../test/support/programs.ts';
 import { createTestFolder } from '../../../test/support/sandbox-files.ts';
 import { sendOperation } from '../../../test/support/send-operation.ts';
 import { startService } from '../../../test/support/service.ts';
+import { findWorkers } from '../../../test/support/worker-load.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
 import { COMMANDS } from '../src/commands/index.ts';
 import { SHIPPED_MODULES } from '../src/config/load-modules.ts';
@@ -219,6 +223,62 @@ it('a process that cannot start says in one sentence why, once for all workers',
   expect(await runCommand({ args: [...args, '--sandbox', import.meta.filename] })).toEqual(
     failure(1, expect.stringMatching(/^\S+ is not a SQLite database\.\n$/)),
   );
+});
+
+describe('an option of Node.js', () => {
+  it('--frozen-intrinsics changes no response', async () => {
+    await using notigraph = await startNotigraph({
+      args: ['--sandbox', ':memory:'],
+      nodeArgs: ['--frozen-intrinsics'],
+    });
+    const send = (query: string) => sendOperation(notigraph.url, query);
+    expect(await send(GROUPS)).toMatchObject({ data: { notificationGroups: { length: 4 } } });
+    expect(await send('{ workflow(idOrIdentifier: "missing") { id } }')).toEqual({ data: { workflow: null } });
+    expect(await send('mutation { createFeed(input: { name: "" }) { __typename } }')).toEqual({
+      data: { createFeed: { __typename: 'InvalidInputError' } },
+    });
+    for (const [query, code] of [
+      ['{', 'GRAPHQL_PARSE_FAILED'],
+      ['{ nope }', 'GRAPHQL_VALIDATION_FAILED'],
+      [`{ ${'a '.repeat(20_000)} }`, 'DOCUMENT_LIMIT_EXCEEDED'],
+    ] as const) {
+      expect(await send(query)).toMatchObject({ errors: [{ extensions: { code } }] });
+    }
+  });
+
+  it.each(['notigraph.js', 'import.js', 'require.cjs', 'import-testing.js', 'require-testing.cjs'])(
+    '--jitless is refused by bin/%s, because no call could be read',
+    async (file) => {
+      const { code, stderr } = await runNotigraph({ main: join(ROOT, 'bin', file), nodeArgs: ['--jitless'] });
+      expect(code).toBe(1);
+      expect(stderr).toContain('Remove its option --jitless, also from NODE_OPTIONS.');
+      expect(stderr.split('\n').length === 2).toBe(file === 'notigraph.js'); // Others throw the error.
+    },
+  );
+
+  it.each([['1'], ['2']])('of the image keeps SIGUSR1 from opening the inspector, with %s workers', async (workers) => {
+    const entrypoints = readDockerfile().flatMap(({ name, text }): string[][] =>
+      name === 'ENTRYPOINT' ? [JSON.parse(text)] : [],
+    );
+    const options = entrypoints.map(([, ...words]) =>
+      words.slice(
+        0,
+        words.findIndex((word) => /^--import$|^\//.test(word)),
+      ),
+    );
+    expect(options).toEqual([['--disable-sigusr1'], ['--disable-sigusr1']]);
+    await using notigraph = await startNotigraph({
+      args: ['--sandbox', ':memory:', '--workers', workers],
+      nodeArgs: options[0] ?? [],
+    });
+    const pids = workers === '1' ? [notigraph.pid] : [notigraph.pid, ...(await findWorkers(notigraph, 2))];
+    for (const pid of pids) {
+      process.kill(pid, 'SIGUSR1');
+    }
+    expect(await sendOperation(notigraph.url, GROUPS)).toHaveProperty('data.notificationGroups');
+    const { code, stderr } = await notigraph.stop('SIGTERM');
+    expect([code, stderr]).toEqual([0, expect.not.stringContaining('Debugger listening')]);
+  });
 });
 
 it('prints the version of the package, and its help', async () => {
