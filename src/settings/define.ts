@@ -115,9 +115,17 @@ export const group = <Shape extends z.ZodRawShape>(
   z.strictObject(shape, {
     error: (issue) =>
       issue.code === 'unrecognized_keys'
-        ? `has ${listAll(issue.keys.map((key) => unknownSetting(key, Object.keys(shape), noun)))}`
+        ? `has ${listAll(limited(issue.keys, (key) => unknownSetting(key, Object.keys(shape), noun)))}`
         : problem,
   });
+
+/** Names that a problem lists at most. */
+const MAX_NAMES = 20;
+
+function limited(names: readonly string[], describe: (name: string) => string): string[] {
+  const others = names.length - MAX_NAMES;
+  return [...names.slice(0, MAX_NAMES).map(describe), ...(others > 0 ? [`${others} more`] : [])];
+}
 
 /** Returns a phrase that names an unknown setting and the closest known one. */
 export const unknownSetting = (name: string, names: readonly string[], noun = 'setting'): string =>

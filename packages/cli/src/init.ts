@@ -26,6 +26,9 @@ const BROWSER_OPTIONS = ['tenant', 'issuer', 'audience', 'jwks', 'tenant-claim',
 /** Options that have no default. */
 const REQUIRED: readonly Name[] = ['tenant', 'issuer', 'audience'];
 
+/** Matches what no answer needs, and YAML could read otherwise than it was written. */
+const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;
+
 type Name = 'upstream' | 'modules' | (typeof BROWSER_OPTIONS)[number];
 
 /** Answers by the name of their option: as typed, lists comma-separated. Without those about browsers, only servers use the gateway. */
@@ -69,7 +72,7 @@ export async function runInit(commandLine: CommandLine, host: Process): Promise<
   const config = writeConfig(answers, await findReadScopes(answers));
   const files = { [CONFIG_FILE]: config, ...(example !== undefined && { [ENV_EXAMPLE]: example }) };
   for (const [name, text] of Object.entries(files)) {
-    writeNamedFile(join(folder, name), text, name, isForced ? 'w' : 'wx');
+    writeNamedFile(join(folder, name), text, name, isForced);
   }
   host.stdout.write(`Wrote ${listAll(Object.keys(files))}. Next steps:
 ${example === undefined ? '' : `  Copy ${ENV_EXAMPLE} to .env, fill in the keys, and keep .env out of version control.\n`}  npx notigraph check
@@ -161,6 +164,9 @@ function defaultOf(name: Name, { issuer = '' }: Answers): string {
 /** Returns why an answer can't be used, as a clause. The file that it would be in is checked like any other. */
 function findProblem(name: Name, answers: Answers): string | undefined {
   const tenants = itemsOf(answers.tenant);
+  if (CONTROL.test(answers[name] ?? '')) {
+    return 'must not contain a line break or another control character';
+  }
   if (REQUIRED.includes(name) && itemsOf(answers[name]).length === 0) {
     return 'must not be empty';
   }

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { runCommand } from '../../../test/support/command.ts';
 import { problemsOf as findProblems, loadFrom, type Sources } from '../../../test/support/configuration.ts';
+import { measureCpu } from '../../../test/support/cpu-time.ts';
 import { guards } from '../../../test/support/guards.ts';
 import { startTestIssuer } from '../../../test/support/issuer.ts';
 import { startNotigraph } from '../../../test/support/process.ts';
@@ -14,6 +15,7 @@ import { startService } from '../../../test/support/service.ts';
 import { readConfigText } from '../src/config/environment.ts';
 import type { Config } from '../src/config/load-config.ts';
 
+guards('packages/cli/src/config/config-file.ts', 'DocumentIndex.findOffset');
 guards('packages/cli/src/config/config-file.ts', 'resolveReferences.readVariable');
 guards('src/lib/files/text-file.ts', 'assertRegularFile');
 guards('src/settings/kinds.ts', 'KINDS.cacheSecret');
@@ -207,11 +209,14 @@ clients:
     tenants: { acme: { key: secret }, globex: secret, initech: { env: INITECH_KEY } }
     trustedDocuments: perhaps
   local: maybe
+`;
+    const others = `
 clientTokens: { secrets: [], maxLifetimeSeconds: 3601 }
 rateLimits: { store: disk }
 reloadSeconds: 0
 `;
-    expect(problemsOf(fileWithText(text))).toMatchInlineSnapshot(`
+    const problems = [text, others].flatMap((each) => problemsOf(fileWithText(each))); // A message has at most 20.
+    expect(problems).toMatchInlineSnapshot(`
       [
         "notigraph.config.yaml:2:1: port must be a whole number from 0 to 65535.",
         "notigraph.config.yaml:3:1: unknown setting "colour".",
@@ -233,12 +238,51 @@ reloadSeconds: 0
         "notigraph.config.yaml:14:39: clients.browser.tenants.globex must not contain the secret itself; use { env: NAME } or { file: PATH }.",
         "notigraph.config.yaml:14:55: clients.browser.tenants.initech requires the environment variable INITECH_KEY, which is not set.",
         "notigraph.config.yaml:15:5: clients.browser.trustedDocuments must be off, log or enforce.",
-        "notigraph.config.yaml:17:17: clientTokens.secrets must contain at least one secret.",
-        "notigraph.config.yaml:17:30: clientTokens.maxLifetimeSeconds must be a whole number from 1 to 3600.",
-        "notigraph.config.yaml:18:15: rateLimits.store must be memory, or { redis: { url } }.",
-        "notigraph.config.yaml:19:1: reloadSeconds must be a number from 0.01 to 86400.",
+        "notigraph.config.yaml:2:17: clientTokens.secrets must contain at least one secret.",
+        "notigraph.config.yaml:2:30: clientTokens.maxLifetimeSeconds must be a whole number from 1 to 3600.",
+        "notigraph.config.yaml:3:15: rateLimits.store must be memory, or { redis: { url } }.",
+        "notigraph.config.yaml:4:1: reloadSeconds must be a number from 0.01 to 86400.",
       ]
     `);
+  });
+
+  it('has its first 20 problems in the message, and how many others there are', () => {
+    const colours = Array.from({ length: 60 }, (_, i) => `colour${i}: red`);
+    expect(problemsOf(fileWithText(colours.join('\n')))).toEqual([
+      ...colours.slice(0, 20).map((_, i) => `${NAME}:${i + 1}:1: unknown setting "colour${i}".`),
+      'and 40 more problems.',
+    ]);
+    expect(problemsOf(fileWithText(colours.slice(0, 21).join('\n'))).at(-1)).toBe('and 1 more problem.');
+    expect(problemsOf(fileWithText(colours.slice(0, 20).join('\n')))).toHaveLength(20);
+    const [section = ''] = problemsOf(fileWithText(`clients:\n${colours.map((each) => `  ${each}\n`).join('')}`));
+    expect(section).toMatch(
+      /^notigraph\.config\.yaml:2:3: clients has the unknown setting "colour0", .+ "colour19" and 40 more\.$/,
+    );
+    const [long = ''] = problemsOf(fileWithText(`? ${'x'.repeat(100_000)}\n: red\n`));
+    expect(long).toMatch(/^notigraph\.config\.yaml:1:3: unknown setting "x+…$/);
+    expect(long.length).toBeLessThan(2_100);
+    const env = Object.fromEntries(colours.map((_, i) => [`NOTIGRAPH_COLOUR${i}`, 'red']));
+    expect(problemsOf({ env })).toHaveLength(21);
+  });
+
+  it.each<[string, (count: number) => string]>([
+    ['unknown settings', (count) => repeat(count, (i) => `u${i}: 1\n`)],
+    ['unknown members of a section', (count) => `clients:\n${repeat(count, (i) => `  u${i}: 1\n`)}`],
+    ['invalid members of a section', (count) => `upstreams:\n${repeat(count, (i) => `  u${i}: { nope: 1 }\n`)}`],
+    ['valid members of a section', (count) => `upstreams:\n${repeat(count, (i) => `  u${i}: { url: "http://a" }\n`)}`],
+    ['invalid entries of a list', (count) => `hosts: [${repeat(count, (i) => `"a b${i}", `)}]\n`],
+    ['repeated settings', (count) => repeat(count, () => 'port: 1\n')],
+    ['aliases', (count) => `${repeat(count, (i) => `u${i}: &a${i} 1\n`)}x: [${repeat(count, (i) => `*a${i}, `)}]\n`],
+  ])('is read in linear time: %s', async (_, write) => {
+    const measure = async (count: number) => {
+      const file = fileWithText(write(count));
+      const { result, cpuMs } = await measureCpu(() => problemsOf(file));
+      expect(result.length).toBeLessThanOrEqual(21);
+      return cpuMs;
+    };
+    await measure(2_000); // Compiles the code.
+    const few = await measure(2_000);
+    expect(await measure(20_000)).toBeLessThan(30 * few); // Ten times as many, instead of a hundred times as much.
   });
 
   it('is never quoted: no message contains any of its values', () => {
@@ -495,12 +539,21 @@ trustedDocuments: { manifests: [nowhere.json, keys.json, pipe, /dev/null] }
 clientTokens: { secrets: [{ file: loop }, { file: short }, { file: . }, { env: TOKEN_SECRET }] }
 `,
     );
+    const few = 'clientTokens: { secrets: [{ file: loop }, { file: short }, { file: . }, { env: TOKEN_SECRET }] }\n';
+    await writeFile(folder.path('few.yaml'), few);
     const env = { NOTIGRAPH_HOST: 'canary/', NOTIGRAPH_WORKRES: '2' };
     const args = ['--graphiql', 'canary', '--sandbox', 'pipe', '--colour', 'canary', '--workers', '2'];
     const { code, stdout, stderr } = await runCommand({ cwd: folder.path(), env, args });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).not.toContain('canary');
-    expect(stderr.replaceAll(folder.path(), '').trimEnd().split('\n')).toMatchInlineSnapshot(`
+    const rest = await runCommand({
+      cwd: folder.path(),
+      env: { NOTIGRAPH_MAX_DEPTH: '7' },
+      args: ['--config', 'few.yaml'],
+    });
+    expect([code, rest.code]).toEqual([2, 2]);
+    const printed = `${stderr}${rest.stderr}`.replaceAll(folder.path(), '').trimEnd();
+    expect(printed.split('\n')).toMatchInlineSnapshot(`
       [
         "Unknown option "--colour". See notigraph serve --help.",
         "NOTIGRAPH_WORKRES (environment) is unknown (did you mean "NOTIGRAPH_WORKERS"?). See docs/settings.md.",
@@ -522,9 +575,11 @@ clientTokens: { secrets: [{ file: loop }, { file: short }, { file: . }, { env: T
         "notigraph.config.yaml:15:58: trustedDocuments.manifests.2: the manifest /pipe is a pipe, not a regular file.",
         "notigraph.config.yaml:15:64: trustedDocuments.manifests.3: the manifest /dev/null is a device, not a regular file.",
         "notigraph.config.yaml:16:27: clientTokens.secrets.0: the file /loop is a symbolic link that leads back to itself.",
-        "notigraph.config.yaml:16:43: clientTokens.secrets.1: a secret of client tokens is shorter than 32 characters.",
-        "notigraph.config.yaml:16:60: clientTokens.secrets.2: the file  is a directory, not a regular file.",
-        "notigraph.config.yaml:16:73: clientTokens.secrets.3 requires the environment variable TOKEN_SECRET, which is not set.",
+        "and 3 more problems.",
+        "few.yaml:1:27: clientTokens.secrets.0: the file /loop is a symbolic link that leads back to itself.",
+        "few.yaml:1:43: clientTokens.secrets.1: a secret of client tokens is shorter than 32 characters.",
+        "few.yaml:1:60: clientTokens.secrets.2: the file  is a directory, not a regular file.",
+        "few.yaml:1:73: clientTokens.secrets.3 requires the environment variable TOKEN_SECRET, which is not set.",
       ]
     `);
   });
@@ -578,6 +633,9 @@ function replaceAt(value: unknown, [name, ...rest]: Path, replacement: unknown):
   const inner = isObject(value) && name !== undefined ? value[name] : undefined;
   return Object.assign(copy, { [name ?? '']: rest.length === 0 ? replacement : replaceAt(inner, rest, replacement) });
 }
+
+const repeat = (count: number, write: (index: number) => string): string =>
+  Array.from({ length: count }, (_, i) => write(i)).join('');
 
 /** Returns YAML whose aliases expand to 10^9 elements. */
 function yamlBomb(): string {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCommand, startServing } from '../../../test/support/command.ts';
 import { load } from '../../../test/support/docs.ts';
@@ -235,24 +236,56 @@ it('overwrites files only with --force', async () => {
 });
 
 it.each([
-  [
-    'a link that leads nowhere',
-    (path: string) => symlink('nowhere/file', path),
-    "can't be written: its folder doesn't exist",
-  ],
-  ['a link to itself', (path: string) => symlink(CONFIG, path), 'is a symbolic link that leads back to itself'],
-  ['a folder', (path: string) => mkdir(path), "can't be written (EISDIR)"],
-])('says that %s is in the place of a file, and what is wrong with --force', async (_, create, problem) => {
-  const { cwd, path } = await createFolder();
-  await create(path(CONFIG));
+  ['to another file', 'other'],
+  ['that leads nowhere', 'nowhere/file'],
+  ['to itself', CONFIG],
+])('replaces a link %s with --force, and leaves its target as it is', async (_, target) => {
+  const { cwd, path, read } = await createFolder();
+  await writeFile(path('other'), 'kept', { mode: 0o644 });
+  await symlink(target, path(CONFIG));
   const stderr = `${CONFIG} already exists. Overwrite with --force.\n`;
   expect(await run(cwd, '--yes')).toMatchObject({ code: 2, stdout: '', stderr });
-  expect(await run(cwd, '--yes', '--force')).toMatchObject({ code: 2, stdout: '', stderr: `${CONFIG} ${problem}.\n` });
+  expect(await readlink(path(CONFIG))).toBe(target);
+  expect(await run(cwd, '--yes', '--force')).toMatchObject({ code: 0, stderr: '' });
+  expect(await check(cwd)).toMatchObject(VALID);
+  expect([(await lstat(path(CONFIG))).isFile(), await read('other')]).toEqual([true, 'kept']);
 });
+
+it('keeps the mode of a file that it overwrites, and leaves nothing behind if it cannot', async () => {
+  const { cwd, path } = await createFolder();
+  await writeFile(path(CONFIG), 'port: 1');
+  await chmod(path(CONFIG), 0o640);
+  expect(await run(cwd, '--yes', '--force')).toMatchObject({ code: 0 });
+  expect((await lstat(path(CONFIG))).mode & 0o777).toBe(0o640);
+
+  const { cwd: other, path: inOther } = await createFolder();
+  await mkdir(inOther(CONFIG));
+  expect(await run(other, '--yes')).toMatchObject({ code: 2, stderr: expect.stringContaining('already exists') });
+  const stderr = `${CONFIG} can't be written (EISDIR).\n`;
+  expect(await run(other, '--yes', '--force')).toMatchObject({ code: 2, stdout: '', stderr });
+  expect(await readdir(other)).toEqual([CONFIG]);
+});
+
+it.each(['upstream', 'modules', 'issuer', 'audience', 'jwks', 'tenant', 'tenant-claim', 'origin'])(
+  'refuses a control character in --%s with a sentence',
+  async (option) => {
+    const options = { tenant: 'acme', issuer: 'https://login.example.com', audience: 'app' };
+    for (const control of ['\n', '\n: ', '\r\n', '\u0085', '\u2028', '\u0000']) {
+      const { cwd } = await createFolder();
+      const all = Object.entries({ ...options, [option]: `a${control}b` }).map(([name, value]) => `--${name}=${value}`);
+      const { code, stderr } = await run(cwd, '--yes', ...all);
+      expect([code, stderr.split('\n')]).toEqual([
+        2,
+        expect.arrayContaining([`--${option} must not contain a line break or another control character.`]),
+      ]);
+      expect(existsSync(join(cwd, CONFIG))).toBe(false);
+    }
+  },
+);
 
 it('writes every answer as it is, and a variable per tenant', async () => {
   const { cwd, read } = await createFolder();
-  const odd = { issuer: 'yes: "no" # {a}', audience: "'&*\n%", claim: '"null" - x' };
+  const odd = { issuer: 'yes: "no" # {a}', audience: "'&*%", claim: '"null" - x' };
   const tenants = ['a.b', 'a-b', 'a-b-key', '1.50', '0042', '1e3', '2026-01-02', 'null', 'notigraph'];
   const jwks = 'https://login.example.com/keys?a=b#c';
   const options = ['--issuer', odd.issuer, '--audience', odd.audience, '--tenant-claim', odd.claim, '--jwks', jwks];

@@ -35,6 +35,21 @@ const configure = (upstream: string | undefined, tenants: readonly Tenant[], oth
 
 const GROUPS = { notificationGroups: [{ name: 'Group' }] };
 
+it('keeps serving with a file of thousands of unknown settings, of which the log has the first', async () => {
+  await using upstream = await startService(() => ({ body: { data: [group()] } }));
+  await configure(upstream.url, ['acme']);
+  await using notigraph = await startNotigraph({ cwd: folder.path(), env: TENANT_ENV });
+  const settings = Array.from({ length: 60_000 }, (_, i) => `u${i}: 1\n`);
+  await writeFile(folder.path('notigraph.config.yaml'), settings.join(''));
+  const { problems } = await untilLogged(notigraph, REJECTED, () => notigraph.signal('SIGHUP'));
+  expect(problems).toHaveLength(21);
+  expect(problems).toMatchObject({
+    0: { line: 1, column: 1, problem: 'unknown setting "u0".' },
+    20: { problem: 'and 59980 more problems.' },
+  });
+  expect(await ask(notigraph, await signer.bearer())).toMatchObject({ answer: GROUPS });
+});
+
 it('applies a changed configuration at SIGHUP, and keeps counters and rate limits', async () => {
   await using upstream = await startService(() => ({ body: { data: [group()] } }));
   await using other = await startService(() => ({ body: { data: [group({ name: 'Other' })] } }));

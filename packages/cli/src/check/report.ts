@@ -77,8 +77,8 @@ export async function createReport(
     if (!(error instanceof ConfigError)) {
       throw error;
     }
-    const { problems } = error;
-    const summary = `The configuration is invalid: ${countOf(problems.length, 'problem')}.`;
+    const { problems, count } = error;
+    const summary = `The configuration is invalid: ${countOf(count, 'problem')}.`;
     return { problems, warnings: [], summary };
   }
 }

@@ -6,10 +6,12 @@ import {
   type ErrorCode,
   isAlias,
   isMap,
+  isNode,
   isScalar,
   isSeq,
   LineCounter,
   parseDocument,
+  visit,
   type YAMLParseError,
 } from 'yaml';
 import { orUndefined } from '../../../../src/lib/caught.ts';
@@ -19,7 +21,7 @@ import { unknownName } from '../../../../src/settings/define.ts';
 import type { Environment, ReadFile } from './environment.ts';
 import { isPath } from './load-modules.ts';
 import { type Part, partOf, replaceIn, withKind } from './parts.ts';
-import type { Place, Problem, SettingPath } from './problem.ts';
+import { MAX_PROBLEMS, type Place, type Problem, type SettingPath } from './problem.ts';
 import { SETTINGS_TABLE } from './settings.ts';
 
 interface ConfigSource {
@@ -94,6 +96,9 @@ export interface ConfigFile {
 /** Syntax errors that are reported at most. Further ones usually follow from the first. */
 const MAX_SYNTAX_ERRORS = 3;
 
+/** Aliases that a file may have. For each, the package looks at all anchors. */
+const MAX_ALIASES = 1_000;
+
 /** Member that names the JSON Schema, for editors. */
 const SCHEMA = '$schema';
 
@@ -105,26 +110,32 @@ export function readConfigFile(
 ): ConfigFile {
   const settingNames = Object.keys(SETTINGS_TABLE.shape);
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, { prettyErrors: false, lineCounter, stringKeys: true });
+  // The package would compare each name with all others of its section.
+  const document = parseDocument(text, { prettyErrors: false, lineCounter, stringKeys: true, uniqueKeys: false });
   const placeAt = (offset: number): Place => {
     const { line, col: column } = lineCounter.linePos(offset);
     return { source: name, line, column };
   };
-  const placeOf = (at: SettingPath) => placeAt(findOffset(document, at));
+  const index = new DocumentIndex(document);
+  const placeOf = (at: SettingPath) => placeAt(index.findOffset(at));
   const unreadable = (...found: Problem[]): ConfigFile => ({
     values: undefined,
     problems: found.map((problem) => ({ path: [], ...problem })),
     placeOf,
   });
-  if (document.errors.length > 0) {
+  const syntaxErrors = [
+    ...document.errors.map((error) => ({ offset: error.pos[0], reason: explainSyntaxError(error) })),
+    ...index.repeated.map((offset) => ({ offset, reason: 'the setting is given twice' })),
+  ];
+  if (syntaxErrors.length > 0) {
     return unreadable(
-      ...document.errors.slice(0, MAX_SYNTAX_ERRORS).map((error) => ({
-        place: placeAt(error.pos[0]),
-        sentence: `invalid YAML: ${explainSyntaxError(error)}.`,
+      ...syntaxErrors.slice(0, MAX_SYNTAX_ERRORS).map(({ offset, reason }) => ({
+        place: placeAt(offset),
+        sentence: `invalid YAML: ${reason}.`,
       })),
     );
   }
-  const content = toPlain(document);
+  const content = index.aliases > MAX_ALIASES ? undefined : toPlain(document);
   if (content === undefined) {
     return unreadable({ sentence: `${name} has an alias (*name) that is unknown, circular or expands too far.` });
   }
@@ -134,8 +145,9 @@ export function readConfigFile(
   const problems: (Problem & { path: SettingPath })[] = [];
   const report = (at: SettingPath, sentence: string) =>
     problems.push({ path: at, place: placeOf(at), sentence: `${sentence}.` });
-  for (const key of Object.keys(content).filter((each) => each !== SCHEMA && !settingNames.includes(each))) {
-    report([key], unknownName(key, settingNames, 'setting'));
+  const unknown = Object.keys(content).filter((each) => each !== SCHEMA && !settingNames.includes(each));
+  for (const [i, key] of unknown.entries()) {
+    report([key], unknownName(key, i < MAX_PROBLEMS ? settingNames : [], 'setting')); // Finding the meant one is slow.
   }
   const entries = Object.entries(content).filter(([key, value]) => settingNames.includes(key) && value !== null);
   const locate = (file: string) => (path === undefined ? file : resolve(dirname(path), file));
@@ -145,24 +157,71 @@ export function readConfigFile(
   return { values, problems, placeOf };
 }
 
-/** Returns the position of a setting's name, or of the innermost section around it. */
-function findOffset(document: Document.Parsed, path: SettingPath): number {
-  let node: unknown = document.contents;
-  let offset = document.contents?.range[0] ?? 0;
-  for (const name of path) {
-    const section = isAlias(node) ? node.resolve(document) : node;
-    const pair = isMap(section)
-      ? section.items.find(({ key }) => isScalar(key) && String(key.value) === String(name))
-      : undefined;
-    node = isSeq(section) ? section.items[Number(name)] : pair?.value;
-    const range: unknown = Reflect.get(Object(pair?.key ?? node), 'range');
-    if (!Array.isArray(range)) {
-      return offset;
-    }
-    offset = Number(range[0]);
+/** Finds positions in a document without searching its sections, of which a file can have thousands of members. */
+class DocumentIndex {
+  /** Positions of names that are in their section for the second time. */
+  readonly repeated: number[] = [];
+  aliases = 0;
+  readonly #root: unknown;
+  /** Sections and lists, by node: for a section its members by name. */
+  readonly #members = new Map<unknown, Map<string, Member>>();
+  /** Nodes that aliases stand for. */
+  readonly #targets = new Map<unknown, unknown>();
+
+  constructor(document: Document.Parsed) {
+    this.#root = document.contents;
+    const anchors = new Map<string, unknown>();
+    visit(document, (_, node) => {
+      if (isAlias(node)) {
+        this.aliases += 1;
+        this.#targets.set(node, anchors.get(node.source));
+      } else if (isNode(node) && node.anchor !== undefined) {
+        anchors.set(node.anchor, node);
+      }
+      if (isMap(node)) {
+        this.#members.set(node, this.#index(node.items));
+      }
+    });
   }
-  return offset;
+
+  #index(pairs: readonly { key: unknown; value: unknown }[]): Map<string, Member> {
+    const members = new Map<string, Member>();
+    for (const { key, value } of pairs) {
+      const name = isScalar(key) ? String(key.value) : '';
+      const offset = offsetOf(key);
+      if (offset !== undefined && members.has(name)) {
+        this.repeated.push(offset);
+      } else {
+        members.set(name, { offset, value });
+      }
+    }
+    return members;
+  }
+
+  /** Returns the position of a setting's name, or of the innermost section around it. */
+  findOffset(path: SettingPath): number {
+    let node = this.#root;
+    let offset = offsetOf(node) ?? 0;
+    for (const name of path) {
+      const section = this.#targets.get(node) ?? node;
+      const member = this.#members.get(section)?.get(String(name));
+      node = isSeq(section) ? section.items[Number(name)] : member?.value;
+      const found = member?.offset ?? offsetOf(node);
+      if (found === undefined) {
+        return offset;
+      }
+      offset = found;
+    }
+    return offset;
+  }
 }
+
+interface Member {
+  offset: number | undefined;
+  value: unknown;
+}
+
+const offsetOf = (node: unknown): number | undefined => (isNode(node) ? node.range?.[0] : undefined);
 
 /** Converts a document to plain values. Returns undefined if its aliases are unknown, circular or expand excessively. */
 const toPlain = (document: Document.Parsed): unknown =>
@@ -251,7 +310,6 @@ const REASONS: Partial<Record<ErrorCode, string>> = {
   BAD_SCALAR_START: 'a value that starts with a special character needs quotes',
   BLOCK_AS_IMPLICIT_KEY: 'a second colon on a line; quote the value, or put the inner setting on its own line',
   BLOCK_IN_FLOW: 'an indented list or object is inside [ ] or { }',
-  DUPLICATE_KEY: 'the setting is given twice',
   MULTILINE_IMPLICIT_KEY: 'a colon is missing, or the indentation is wrong',
   MULTIPLE_DOCS: 'there is a second document after ---',
   NON_STRING_KEY: 'a name must be a text, not a list, an object, an alias (*name) or a text with a tag (!name)',

@@ -16,7 +16,7 @@ import {
 } from './environment.ts';
 import { type ModuleSource, SHIPPED_MODULES } from './load-modules.ts';
 import { formsOf, membersOf, type Part, partOf, replaceIn, withKind } from './parts.ts';
-import { ConfigError, type Locate, type Problem, problemOf, sortProblems } from './problem.ts';
+import { ConfigError, type Locate, MAX_PROBLEMS, type Problem, problemOf, sortProblems } from './problem.ts';
 import {
   optionOf,
   SECTION_NAMES,
@@ -196,7 +196,10 @@ function findUnknownVariables({ values, nameOf }: Environment): Problem[] {
   const names = [...SOURCE_VARIABLES, ...VARIABLE_NAMES.map(variableOf)];
   return Object.keys(values)
     .filter((name) => /^NOTIGRAPH_/.test(name) && !names.includes(name) && !OTHER_VARIABLE.test(name))
-    .map((name) => ({ sentence: `${nameOf(name)} is unknown${suggest(name, names)}. See docs/settings.md.` }));
+    .map((name, i) => {
+      const meant = suggest(name, i < MAX_PROBLEMS ? names : []);
+      return { sentence: `${nameOf(name)} is unknown${meant}. See docs/settings.md.` };
+    });
 }
 
 /** Shown in place of secrets, certificates, and addresses that may contain a password. */

@@ -1,8 +1,11 @@
 // Problems of the command line and the configuration: where they are, how they are printed, and the error that reports all of them.
 
-import { writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { chmodSync, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { orUndefined } from '../../../../src/lib/caught.ts';
 import { FileError, readTextFile, toFileError } from '../../../../src/lib/files/text-file.ts';
-import { withoutControls } from '../text.ts';
+import { truncate } from '../../../../src/lib/text.ts';
+import { countOf, withoutControls } from '../text.ts';
 
 export interface Place {
   /** File, or the variable that holds the configuration. */
@@ -60,17 +63,32 @@ export class CommandError extends Error {
   readonly exitCode: number = 1;
 }
 
-/** Reports all problems of the command line and the configuration together. The message has a line for each. */
+/** Maximum number of problems that are reported. A file of another program can have one in each line. */
+export const MAX_PROBLEMS = 20;
+
+/** Maximum length of a problem, because names of settings can have any. */
+const MAX_SENTENCE = 2_000;
+
+/** Reports the problems of the command line and the configuration together. The message has a line for each. */
 export class ConfigError extends CommandError {
   override readonly name = 'ConfigError';
   override readonly exitCode = 2;
+  /** The first problems, and how many others there are. */
   readonly problems: readonly Problem[];
+  /** Number of all problems. */
+  readonly count: number;
 
   /** @param problems problems, or sentences that have no place */
   constructor(problems: readonly (Problem | string)[]) {
-    const all = problems.map((problem) => (typeof problem === 'string' ? { sentence: problem } : problem));
+    const reported = problems
+      .slice(0, MAX_PROBLEMS)
+      .map((problem) => (typeof problem === 'string' ? { sentence: problem } : problem))
+      .map(({ place, sentence }) => ({ place, sentence: truncate(sentence, MAX_SENTENCE) }));
+    const others = problems.length - reported.length;
+    const all = others === 0 ? reported : [...reported, { sentence: `and ${countOf(others, 'more problem')}.` }];
     super(all.map(formatProblem).join('\n'));
     this.problems = all;
+    this.count = problems.length;
   }
 }
 
@@ -96,18 +114,37 @@ export function readNamedFile(path: string, maxBytes: number, subject = `The fil
 }
 
 /**
- * Writes a file that somebody has named.
+ * Writes a file that somebody has named. What is there is replaced at once, also a symbolic link, which could lead to any file.
  *
  * @param subject words with which a problem begins
- * @param flag `wx` fails if the file exists, also as a link that leads nowhere
+ * @param replaces whether the file may exist. It then keeps its mode
  * @throws {ConfigError} if it can't be written
  */
-export function writeNamedFile(path: string, text: string, subject: string, flag: 'w' | 'wx' = 'wx'): void {
+export function writeNamedFile(path: string, text: string, subject: string, replaces = false): void {
   try {
-    writeFileSync(path, text, { flag });
+    if (replaces) {
+      replaceFile(path, text);
+    } else {
+      writeFileSync(path, text, { flag: 'wx' }); // It also fails for a link that leads nowhere.
+    }
   } catch (error) {
     const { isMissing, message } = toFileError(error);
     const reason = isMissing ? "can't be written: its folder doesn't exist" : message.replace('read', 'written');
     throw new ConfigError([`${subject} ${reason}.`]);
+  }
+}
+
+function replaceFile(path: string, text: string): void {
+  const existing = orUndefined(() => lstatSync(path));
+  const part = `${path}.${randomUUID()}.part`;
+  try {
+    writeFileSync(part, text, { flag: 'wx' });
+    if (existing?.isFile()) {
+      chmodSync(part, existing.mode & 0o7777);
+    }
+    renameSync(part, path);
+  } catch (error) {
+    rmSync(part, { force: true });
+    throw error;
   }
 }
