@@ -1,4 +1,4 @@
-import { accessSync, constants, readdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -30,8 +30,8 @@ const access = z.enum(['read', 'write']);
 const Workflow = z.strictObject({
   name: label,
   on: z.partialRecord(
-    z.enum(['push', 'pull_request', 'workflow_call', 'workflow_dispatch']),
-    z.looseObject({}).nullable(),
+    z.enum(['push', 'pull_request', 'schedule', 'workflow_call', 'workflow_dispatch']),
+    z.union([z.looseObject({}), z.array(z.strictObject({ cron: label }))]).nullable(),
   ),
   permissions: z.strictObject({ contents: z.literal('read') }),
   concurrency: z.unknown(),
@@ -55,7 +55,7 @@ const Workflow = z.strictObject({
             if: label.optional(),
             uses: z
               .string()
-              .regex(/^[\w-]+\/[\w-]+@v\d+(?:\.\d+\.\d+)?$/)
+              .regex(/^[\w-]+\/[\w-]+@[\da-f]{40}$/) // A tag can be moved.
               .optional(),
             with: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
             run: label.optional(),
@@ -67,7 +67,23 @@ const Workflow = z.strictObject({
   ),
 });
 
-const readWorkflow = (file: string) => Workflow.parse(parse(read(`.github/workflows/${file}`)));
+/** Elements of GitHub's schema of update requests that ours use. */
+const Updates = z.strictObject({
+  version: z.literal(2),
+  updates: z.array(
+    z.strictObject({
+      'package-ecosystem': label,
+      directory: label.optional(),
+      directories: z.array(label).optional(),
+      schedule: z.strictObject({ interval: z.enum(['daily', 'weekly', 'monthly']) }),
+      groups: z.record(z.string(), z.strictObject({ 'update-types': z.array(z.enum(['minor', 'patch'])) })).optional(),
+    }),
+  ),
+});
+
+const WORKFLOWS = '.github/workflows';
+
+const readWorkflow = (file: string) => Workflow.parse(parse(read(`${WORKFLOWS}/${file}`)));
 
 it.each(readdirSync(join(ROOT, FORMS)).filter((file) => file !== 'config.yml'))('%s is a valid issue form', (file) => {
   const { body } = Form.parse(parse(read(join(FORMS, file))));
@@ -80,14 +96,49 @@ it('the issue chooser links to the security policy', () => {
   expect(JSON.stringify(parse(read(join(FORMS, 'config.yml'))).contact_links)).toContain('SECURITY.md');
 });
 
-it.each(readdirSync(join(ROOT, '.github/workflows')))(
-  '%s is a valid workflow, whose jobs need existing ones',
-  (file) => {
-    const { jobs } = readWorkflow(file);
-    const needed = Object.values(jobs).flatMap(({ needs = [] }) => needs);
-    expect(needed.filter((job) => !(job in jobs))).toEqual([]);
-  },
-);
+it.each(readdirSync(join(ROOT, WORKFLOWS)))('%s is a valid workflow, whose jobs need existing ones', (file) => {
+  const { jobs } = readWorkflow(file);
+  const needed = Object.values(jobs).flatMap(({ needs = [] }) => needs);
+  expect(needed.filter((job) => !(job in jobs))).toEqual([]);
+});
+
+it('each action is used by one commit, whose version is beside it', () => {
+  const uses = readdirSync(join(ROOT, WORKFLOWS)).flatMap((file) =>
+    [...read(`${WORKFLOWS}/${file}`).matchAll(/uses: (\S+)@(\S+)(.*)/g)].map(([, action, commit, comment]) => ({
+      action,
+      commit: `${commit}${/^ # v\d+\.\d+\.\d+$/.exec(comment ?? '')?.[0]}`,
+    })),
+  );
+  expect(uses.length).toBeGreaterThan(20);
+  expect(uses.filter(({ commit }) => !/^[\da-f]{40} # v\d/.test(commit))).toEqual([]);
+  const commits = Map.groupBy(uses, ({ action }) => action);
+  for (const [action, all] of commits) {
+    expect([action, new Set(all.map(({ commit }) => commit)).size]).toEqual([action, 1]);
+  }
+});
+
+it('one scheduled job looks for known vulnerabilities, also in what the image adds, without any permission', () => {
+  const { on, jobs } = readWorkflow('audit.yml');
+  expect(on).toHaveProperty('schedule');
+  const commands = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ run = [] }) => run));
+  expect(commands).toContain('npm audit --omit=dev');
+  for (const folder of readdirSync(join(ROOT, 'deploy')).filter((each) =>
+    existsSync(join(ROOT, 'deploy', each, 'package-lock.json')),
+  )) {
+    expect(commands.join()).toContain(`npm --prefix deploy/${folder} audit`);
+  }
+  expect(Object.values(jobs).flatMap(({ permissions = [] }) => permissions)).toEqual([]);
+});
+
+it('updates are requested for packages, actions and images', () => {
+  const { updates } = Updates.parse(parse(read('.github/dependabot.yml')));
+  const ecosystems = updates.map((update) => update['package-ecosystem']);
+  expect(ecosystems).toEqual(['npm', 'github-actions', 'docker', 'docker-compose']);
+  const locked = updates.flatMap(({ directories = [] }) =>
+    directories.map((folder) => join(ROOT, folder, 'package-lock.json')),
+  );
+  expect(locked.filter((file) => !existsSync(file))).toEqual([]);
+});
 
 it('the workflow runs the required checks', () => {
   const { jobs } = readWorkflow('ci.yml');
