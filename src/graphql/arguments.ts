@@ -22,7 +22,7 @@ export const PROFILE = { isProfile: true } as const;
 
 /**
  * Returns the problems of an input, at any depth: ids that no path can have, because what is created with one couldn't be read, and fields with `PROFILE`
- * that can't be sent.
+ * that can't be sent. Slashes are refused only in a path: there are people whose ids have them, and events to them are sent.
  */
 export function findInputIssues(
   value: unknown,
@@ -44,6 +44,7 @@ export function findInputIssues(
     return [];
   }
   const name = path.slice(path.findLastIndex((part) => !/^\d+$/.test(part))).join('.');
-  const problem = isProfile ? findProfileProblem(name, value) : (findTextProblem(name, value) ?? findIdProblem(value));
+  const textProblem = (isProfile ? findProfileProblem : findTextProblem)(name, value);
+  const problem = textProblem ?? (isId ? findIdProblem(value, true) : undefined);
   return problem === undefined ? [] : [{ path, message: `${name} ${problem}.` }];
 }

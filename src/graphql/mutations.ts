@@ -319,11 +319,9 @@ function createAccept(
   const toInputPath = typeof inputPath === 'function' ? inputPath : renameFirst(inputPath);
   return (fields, ctx, info, item) => {
     const { idempotencyKey: sent, ...given } = fields;
-    const input = subject ? { ...given, [subject]: subjectOf(ctx, given[subject], subject) } : given;
-    const inputKey = typeof sent === 'string' ? sent : undefined;
-    const deriveKey = (write: number) =>
-      endpoint.idempotent ? deriveIdempotencyKey(ctx, info, inputKey, item?.index, write) : undefined;
-    const firstKey = deriveKey(1); // An invalid key is rejected before anything is sent.
+    const input = subject ? { ...given, [subject]: subjectOf(ctx, given[subject], subject, endpoint) } : given;
+    // An invalid key is rejected before anything is sent.
+    const deriveKey = endpoint.idempotent ? deriveIdempotencyKey(ctx, info, sent, item?.index) : undefined;
     const writes = (item === undefined ? ctx.writes.ofField : undefined) ?? new WriteCount();
     const own = item && ownWrites(ctx, writes);
     const { upstream } = own ?? ctx;
@@ -334,8 +332,7 @@ function createAccept(
       const uncleared: string[] = [];
       const send: Send<CallArgs, unknown> = (args) => {
         sends += 1;
-        const idempotencyKey = sends === 1 ? firstKey : deriveKey(sends);
-        const write = { ...args, idempotencyKey, isBulkItem: item !== undefined };
+        const write = { ...args, idempotencyKey: undefined, deriveKey, isBulkItem: item !== undefined };
         const sent = upstream.write(endpoint, write).then(({ body, replayed, uncleared: kept = [] }) => {
           areReplayed &&= replayed;
           uncleared.push(...kept.map((member) => [...path, ...toInputPath([member], input)].join('.')));
@@ -458,37 +455,33 @@ const UNCLEARED =
   'The paths of what null or an empty list was to clear, but which still has a value, such as `input.phone`. Versions of the service before 31 October 2025 ignore most nulls.';
 
 /**
- * Derives the idempotency key that is sent upstream for one write: a digest of field name, response path, the caller, its key and the number of a
- * further write. This lets one header serve several root fields. Services store keys without the endpoint and the environment, so the caller's key itself
- * would replay the response of another endpoint or environment. Browser users share a tenant's API key, and must not get each other's responses.
+ * Returns the function that derives the idempotency key that is sent upstream for each write: a digest of field name, response path, the caller, its key,
+ * the position in a bulk mutation, the number of the write, and the method and path of the call. This lets one header serve several root fields and
+ * records. Services store keys without the environment, the endpoint and the ids in its path, so the caller's key itself would replay the response of
+ * another environment, endpoint or record. Browser users share a tenant's API key, and must not get each other's responses.
  *
  * @param inputKey the key of the input, which takes precedence over the request header
  * @param item the position in a bulk mutation
- * @param write the number of the write in the field or item, from 1
- * @returns the key, or undefined if the caller sent none
+ * @returns undefined if the caller sent no key
  * @throws {GraphQLError} BAD_USER_INPUT if the caller's key is empty
  */
 function deriveIdempotencyKey(
-  ctx: GatewayContext,
-  info: WrittenField,
-  inputKey: string | undefined,
+  { identity, idempotencyKey }: GatewayContext,
+  { fieldName, path }: WrittenField,
+  inputKey: unknown,
   item: number | undefined,
-  write: number,
-): string | undefined {
-  const key = inputKey ?? ctx.idempotencyKey;
+) {
+  const key = typeof inputKey === 'string' ? inputKey : idempotencyKey;
   if (key === undefined) {
     return undefined;
   }
   if (key.trim() === '') {
     throw badUserInput('idempotencyKey must not be empty. Omit it, or send a value that is unique per change.');
   }
-  const parts = [
-    info.fieldName,
-    info.path.key,
-    key,
-    ...(item === undefined ? [] : [item]),
-    ctx.identity.callerId,
-    ...(write === 1 ? [] : [{ write }]), // An object, because a caller's id is a text.
-  ];
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  let write = 0;
+  return (call: string): string => {
+    write += 1;
+    const parts = [fieldName, path.key, identity.callerId, key, item, write, call];
+    return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  };
 }

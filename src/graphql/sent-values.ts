@@ -28,15 +28,21 @@ export function requireId(sent: string | null | undefined): string {
 /**
  * Loads a record by an id that the service sent. Rejects with UPSTREAM_BAD_RESPONSE if the id is missing or can't be part of a call. Clients
  * get BAD_USER_INPUT only for ids of their own.
+ *
+ * @param endpoint endpoint that gets the id, if it permits slashes
  */
-export function loadBySentId<T>(sent: string | null | undefined, load: (id: string) => Promise<T>): Promise<T> {
+export function loadBySentId<T>(
+  sent: string | null | undefined,
+  load: (id: string) => Promise<T>,
+  endpoint?: { readonly slashesInIds: boolean },
+): Promise<T> {
   let id: string;
   try {
     id = requireId(sent);
   } catch (error) {
     return reject(error); // In a list, only this item fails.
   }
-  return findIdProblem(id) === undefined ? load(id) : reject(badResponse('sent an invalid id'));
+  return findIdProblem(id, endpoint?.slashesInIds) === undefined ? load(id) : reject(badResponse('sent an invalid id'));
 }
 
 /** Returns a rejection. Nothing handles it if a later item of its list throws. */

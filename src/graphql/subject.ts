@@ -15,12 +15,14 @@ export const SUBJECT =
  *
  * @param sent id in the request, if any
  * @param name name of its argument or input field, for messages
+ * @param endpoint endpoint that gets the id, if it permits slashes
  * @throws {GraphQLError} FORBIDDEN if a token has no subject, or another one; BAD_USER_INPUT if an API key names nobody
  */
 export function subjectOf(
   { identity: { clientKind, subject = '' } }: Pick<GatewayContext, 'identity'>,
   sent: unknown,
   name: string,
+  endpoint?: { readonly slashesInIds: boolean },
 ): string {
   if (clientKind === 'server') {
     if (typeof sent === 'string') {
@@ -28,7 +30,7 @@ export function subjectOf(
     }
     throw badUserInput(`${name} is required with an API key, which belongs to no person.`);
   }
-  const problem = subject === '' ? 'is missing' : findIdProblem(subject);
+  const problem = subject === '' ? 'is missing' : findIdProblem(subject, endpoint?.slashesInIds);
   if (problem !== undefined) {
     throw forbidden(`This needs a token with the subject of a person. The subject of this token ${problem}.`);
   }

@@ -8,9 +8,11 @@ import { assertPage, definePage, type PageBody, pageArg, sizeArg } from '../grap
 import { extraField, type Fields, jsonField, optional, time } from '../graphql/record-fields.ts';
 import { messages, sentMessages } from '../graphql/types/message.ts';
 import { workflows } from '../graphql/types/workflow.ts';
-import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';
+import type { CallArgs, DeclaredEndpoint } from '../upstream/endpoint.ts';
 import type { MessageBody } from '../upstream/endpoints.ts';
+import { isUpstreamError } from '../upstream/errors.ts';
 import type { components } from '../upstream/openapi.gen.ts';
+import { isRecordId } from '../upstream/transport/path.ts';
 
 /** Maximum messages of a page and in one mutation, and feeds in one filter. The service counts up to this number too. */
 const MAX = 100;
@@ -29,16 +31,20 @@ type Feeds = { feedIdentifier?: readonly string[] };
 type InboxBody = { subscriberId: string };
 
 /** Mutation of an inbox: what those of it don't have in common. */
-type Change<Args extends CallArgs, Body, Own extends InputFieldMap, Result> = {
-  description: string;
-  endpoint: WriteEndpoint<Args, Body>;
+type Change<Args extends CallArgs, Body, Own extends InputFieldMap, Result> = Pick<
+  MutationOptions<Args, Body, Own, object, 'subscriberId'>,
+  'description' | 'endpoint' | 'extensions' | 'inputPath'
+> & {
   fields: (t: PothosSchemaTypes.InputFieldBuilder<GraphTypes, 'InputObject'>) => Own;
   /** The record that the service may not have. @default the subscriber */
   notFound?: NotFound<ResolvedInput<Own, 'subscriberId'>>;
-  inputPath?: MutationOptions<Args, Body, Own, object, 'subscriberId'>['inputPath'];
   resolve: (input: ResolvedInput<Own, 'subscriberId'>, send: Send<Args, Body>) => Promise<Result>;
   success: (t: Fields<Awaited<Result> & { inbox: InboxBody }>) => FieldMap;
 };
+
+/** Whether a call can have failed because of its ids: some services fail with 500 on one that can't be that of a record. */
+const rejectsIds = (error: unknown): boolean =>
+  isUpstreamError(error) && (error.status === 500 || error.code === 'BAD_USER_INPUT');
 
 export default defineShipped('notigraph/modules/inbox', (toolkit) => {
   const { assertRange, builder, declareCalls, endpoint, mutation, nullIfAbsent } = toolkit;
@@ -50,7 +56,8 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
   const list = { expect: 'list' } as const;
   const write = { idempotent: true } as const;
   const writeToValue = { ...write, expect: 'value' } as const;
-  const writeToNothing = { ...write, expect: 'nothing' } as const;
+  const writeToWorkflow = { ...write, recordIds: ['workflowId'] } as const;
+  const writeToMessages = { ...write, expect: 'nothing', recordIds: ['messageId'] } as const;
 
   const listMessages = endpoint('GET /v1/subscribers/{subscriberId}/notifications/feed', { expect: 'page' })
     .takes<{ query: { page: number; limit: number; seen?: boolean; read?: boolean } & Feeds }>()
@@ -59,7 +66,7 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     .takes<{ query: { seen: boolean; limit: number; feedId?: readonly string[] } & Feeds }>()
     .returns<Schemas['MessageCount']>();
   // The service answers with every message that has one of the ids, whoever's it is, so nothing of the response is used.
-  const mark = endpoint('POST /v1/subscribers/{subscriberId}/messages/mark-as', writeToNothing).takes<{
+  const mark = endpoint('POST /v1/subscribers/{subscriberId}/messages/mark-as', writeToMessages).takes<{
     body: MarkBody & { messageId: readonly string[] };
   }>();
   const markAll = endpoint('POST /v1/subscribers/{subscriberId}/messages/mark-all', writeToValue)
@@ -67,11 +74,11 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     .returns<number>();
   const complete = endpoint(
     'POST /v1/subscribers/{subscriberId}/messages/{messageId}/actions/{type}',
-    writeToNothing,
+    writeToMessages,
   ).takes<{ body: { status: 'done'; payload?: object } }>();
   const preferences = endpoint('GET /v1/subscribers/{subscriberId}/preferences', list).returns<PreferenceBody[]>();
   const globals = endpoint('GET /v1/subscribers/{subscriberId}/preferences/global', list).returns<PreferencesBody[]>();
-  const updateOne = endpoint('PATCH /v1/subscribers/{subscriberId}/preferences/{workflowId}', write)
+  const updateOne = endpoint('PATCH /v1/subscribers/{subscriberId}/preferences/{workflowId}', writeToWorkflow)
     .takes<{ body: { enabled?: boolean; channel?: ChoiceBody } }>()
     .returns<PreferenceBody>();
   const updateAll = endpoint('PATCH /v1/subscribers/{subscriberId}/preferences', write)
@@ -269,16 +276,14 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
   /** Declares a mutation of an inbox, whose success has the inbox too. */
   const change = <Args extends CallArgs, Body, Own extends InputFieldMap, Result extends object>(
     name: string,
-    { description, endpoint, fields, notFound, inputPath, resolve, success }: Change<Args, Body, Own, Result>,
+    { fields, notFound, resolve, success, ...options }: Change<Args, Body, Own, Result>,
   ) =>
     mutation(name, {
-      description,
+      ...options,
       scope: 'inbox:write',
       subject: 'subscriberId',
-      endpoint,
       input: { description: `The input of \`${name}\`.`, argument: 'The change.', fields },
       failures: { notFound: notFound ?? { resource: 'Subscriber', id: ({ subscriberId }) => subscriberId } },
-      ...(inputPath && { inputPath }),
       resolve: async (input, send) => ({
         ...(await resolve(input, send)),
         inbox: { subscriberId: input.subscriberId },
@@ -297,7 +302,8 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     });
 
   change('markMessages', {
-    description: `Marks 1 to ${MAX} messages. Ids of messages that are not in the inbox have no effect.`,
+    description: `Marks 1 to ${MAX} messages. Ids of messages that are not in the inbox have no effect. If the service rejects some ids, the others are marked.`,
+    extensions: declareCalls('1 or 2', { endpoint: mark, max: 2, reason: 'One more if ids are rejected.' }),
     endpoint: mark,
     fields: (t) => ({
       messageIds: t.idList({ required: true, description: 'The ids of the messages.' }),
@@ -306,11 +312,17 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     inputPath: { messageId: 'messageIds', markAs: 'as' },
     async resolve({ subscriberId, messageIds, as }, send) {
       assertRange('the number of messageIds', messageIds.length, 1, MAX);
-      await send({ subscriberId, body: { messageId: messageIds, markAs: as } });
-      return { messageIds };
+      const markOnly = (ids: readonly string[]) => send({ subscriberId, body: { messageId: ids, markAs: as } });
+      const all = markOnly(messageIds);
+      const isRejected = await all.then(() => false, rejectsIds);
+      const odd = isRejected ? messageIds.filter((id) => !isRecordId(id)) : [];
+      const isMixed = odd.length > 0 && odd.length < messageIds.length;
+      await (isMixed ? markOnly(messageIds.filter(isRecordId)) : all); // Marking twice is harmless, if the first call marked some.
+      return { messageIds, failedIds: isMixed ? odd : [] };
     },
     success: (t) => ({
       messageIds: t.idList({ description: 'The ids that you sent.', resolve: ({ messageIds }) => messageIds }),
+      failedIds: t.exposeIDList('failedIds', { description: 'Those that the service rejected. Others are marked.' }),
     }),
   });
 

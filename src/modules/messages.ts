@@ -23,7 +23,8 @@ export default defineShipped('notigraph/modules/messages', (toolkit) => {
   const list = endpoint('GET /v1/messages', { expect: 'page', identifiedBy: ['_id', 'id'] })
     .takes<{ query: Filter & { page: number; limit: number } }>()
     .returns<PageBody<MessageBody>>();
-  const remove = endpoint('DELETE /v1/messages/{messageId}', { expect: 'value', empties: ['statistics'] });
+  const removal = { expect: 'value', empties: ['statistics'], recordIds: ['messageId'] } as const;
+  const remove = endpoint('DELETE /v1/messages/{messageId}', removal);
   const listFeeds = endpoint('GET /v1/feeds', { expect: 'list', identifiedBy: ['_id', 'identifier'] }).returns<
     FeedBody[]
   >();

@@ -126,7 +126,8 @@ export class CallBudget {
       throw errorOf('budgetExceeded', endpoint, { message });
     }
     this[counter] += 1;
-    return { endpoint, credential, callerId: person ?? credential, path, requestId, args, headers, body };
+    const sent = args.deriveKey ? { ...args, idempotencyKey: args.deriveKey(`${endpoint.method} ${path}`) } : args;
+    return { endpoint, credential, callerId: person ?? credential, path, requestId, args: sent, headers, body };
   }
 }
 

@@ -26,6 +26,19 @@ export interface EndpointOptions<Form extends Expected, Headers extends Declared
    * @default none: any object is a record
    */
   identifiedBy?: readonly string[];
+  /**
+   * Whether ids can contain `/` and `\`, which are sent encoded. A proxy that decodes paths makes them separators, so that the call reaches another endpoint.
+   *
+   * @default false
+   */
+  slashesInIds?: boolean;
+  /**
+   * Parameters of the path and members of the body whose ids the service gives to its records: 24 hexadecimal digits. If it fails with 500 on another form,
+   * the message says so.
+   *
+   * @default none
+   */
+  recordIds?: readonly string[];
 }
 
 export interface OptionsOfReads {
@@ -85,6 +98,8 @@ const OPTIONS = options(
     lists: choice(['repeated', 'comma']).default('repeated'),
     response: z.custom<Shape>(isRecord, 'must be a shape').optional(),
     identifiedBy: names().default([]),
+    slashesInIds: flag(),
+    recordIds: names().default([]),
     cached: options(
       {
         resource: text(),

@@ -25,8 +25,10 @@ export interface CallArgs {
 }
 
 export interface WriteOptions {
-  /** Sent as `Idempotency-Key`; at most 255 characters. @default none */
+  /** Sent as `Idempotency-Key`; at most 255 characters. Services store it without the path, so use another one per record. @default none */
   readonly idempotencyKey?: string | undefined;
+  /** Returns the idempotency key for the method and path of the call. @default `idempotencyKey` */
+  readonly deriveKey?: ((call: string) => string) | undefined;
   /** Whether the call is one item of a bulk write, which has a separate limit. @default false */
   readonly isBulkItem?: boolean;
 }
@@ -107,7 +109,7 @@ const TEMPLATE =
   /^(GET|POST|PUT|PATCH|DELETE) ((?:\/(?=\.?[\w~-]|\{)[\w.~:@,;=-]*(?:\{\w+\}(?:[\w.~-]*[:@,;=][\w.~-]*\{\w+\})*(?:[\w.~:@,;=-]*\w)?)?)+)$/;
 
 /** Names of `CallArgs` and `WriteOptions`, which parameters of a path can't have. */
-export const RESERVED = ['query', 'body', 'headers', 'idempotencyKey', 'isBulkItem'];
+export const RESERVED = ['query', 'body', 'headers', 'idempotencyKey', 'deriveKey', 'isBulkItem'];
 
 /**
  * Declares an endpoint of the service. The parameters of its path are arguments of its calls; `takes` declares others, and `returns` the response.

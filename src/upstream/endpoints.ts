@@ -24,6 +24,7 @@ export type TriggerBody = Schemas['Trigger'];
 // The contract lets `_id` be absent. What a record then has for certain is the environment that it belongs to.
 const RECORD = ['_id', 'id', '_environmentId'];
 const FEED = ['_id', 'identifier'];
+const GROUP = { identifiedBy: RECORD, recordIds: ['id'] };
 
 /** Creates a feed. The service rejects an existing name with 409. */
 export const createFeed = endpoint('POST /v1/feeds', {
@@ -37,6 +38,7 @@ export const createFeed = endpoint('POST /v1/feeds', {
 export const deleteFeed = endpoint('DELETE /v1/feeds/{feedId}', {
   expect: 'value',
   identifiedBy: FEED,
+  recordIds: ['feedId'],
 }).returns<FeedBody[] | FeedBody | undefined>();
 
 /** Deletes all messages of a transaction, or those of one channel. A successful response has no body; if one is sent, it is ignored. */
@@ -46,7 +48,7 @@ export const deleteMessagesByTransaction = endpoint('DELETE /v1/messages/transac
 }).takes<{ query: { channel?: ChannelName } }>();
 
 export const getNotificationGroup = endpoint('GET /v1/notification-groups/{id}', {
-  identifiedBy: RECORD,
+  ...GROUP,
   cached: { resource: 'notificationGroups', kind: 'workflows' }, // Workflows embed their group.
 }).returns<NotificationGroupBody>();
 
@@ -66,7 +68,7 @@ export const createNotificationGroup = endpoint('POST /v1/notification-groups', 
 
 export const updateNotificationGroup = endpoint('PATCH /v1/notification-groups/{id}', {
   idempotent: true,
-  identifiedBy: RECORD,
+  ...GROUP,
 })
   .takes<{ body: { name: string } }>()
   .returns<NotificationGroupBody>();
@@ -74,6 +76,7 @@ export const updateNotificationGroup = endpoint('PATCH /v1/notification-groups/{
 /** Deletes a group. Some services return the deleted group or nothing instead of an acknowledgement. */
 export const deleteNotificationGroup = endpoint('DELETE /v1/notification-groups/{id}', {
   expect: 'value',
+  recordIds: ['id'],
 }).returns<Partial<DeletionBody> | undefined>();
 
 /** Returns statistics per day, in no particular order and without days that had no traffic. If `days` is undefined, the service chooses the period. */
@@ -103,6 +106,7 @@ export const getWorkflow = endpoint('GET /v1/workflows/{workflowIdOrIdentifier}'
 export const updateWorkflowStatus = endpoint('PUT /v1/workflows/{workflowId}/status', {
   repeatable: true,
   identifiedBy: RECORD,
+  recordIds: ['workflowId'],
 })
   .takes<{ body: { active: boolean } }>()
   .returns<WorkflowBody>();

@@ -46,7 +46,7 @@ export function encodeArgs(endpoint: DeclaredEndpoint, upstreamUrl: URL, args: C
 /** Throws an error if the arguments of a call are not those of its endpoint, which the compiler finds only in TypeScript. */
 function assertArgs(endpoint: DeclaredEndpoint, args: CallArgs & WriteOptions): void {
   const { params, method, headers } = endpoint;
-  const ofWrites = method === 'GET' ? [] : ['body', 'idempotencyKey', 'isBulkItem'];
+  const ofWrites = method === 'GET' ? [] : ['body', 'idempotencyKey', 'deriveKey', 'isBulkItem'];
   const argNames = [...params, 'query', ...(headers === undefined ? [] : ['headers']), ...ofWrites];
   for (const name of Object.keys(args)) {
     const value = args[name];

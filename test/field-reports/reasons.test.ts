@@ -379,6 +379,18 @@ describe('an id', () => {
     gateway.service.forget();
   });
 
+  it('with a slash is sent in a body, because there are people with such ids', async () => {
+    for (const [document, variables] of [
+      [CREATE, { input: { subscriberId: 'team/ada' } }],
+      [TRIGGER, { event: { ...event, subscriberIds: ['team/ada'] } }],
+    ] as const) {
+      gateway.service.forget();
+      await gateway.send(document, variables);
+      expect(gateway.service.requests.map(({ body }) => body)).toEqual([expect.stringContaining('"team/ada"')]);
+    }
+    gateway.service.forget();
+  });
+
   it.each(USES)(
     'R16: that could not be read is invalid at %s of %s before any call',
     async (path, document, variables) => {

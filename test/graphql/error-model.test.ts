@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import inbox from '../../src/modules/inbox.ts';
+import messages from '../../src/modules/messages.ts';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { findFreePort } from '../support/listen.ts';
@@ -12,6 +14,7 @@ guards('src/upstream/transport/body.ts', 'findHeaderProblem');
 guards('src/upstream/transport/body.ts', 'readSuccess');
 guards('src/upstream/transport/body.ts', 'readText');
 guards('src/graphql/sent-values.ts', 'listOf');
+guards('src/upstream/transport/to-error.ts', 'describeOddId');
 guards('src/upstream/transport/to-error.ts', 'readErrorId');
 
 const KEY = 'canary-key-8d1f';
@@ -240,6 +243,65 @@ describe('the gateway accepts', () => {
     }));
     expect((await run('query { notificationStats { channels } }')).result).toEqual([{ channels: ['EMAIL'] }]);
     expect(gateway.log).toContainEqual(expect.objectContaining({ kind: 'unknown_value', path: '[].channels[]' }));
+  });
+});
+
+describe('a 500 for an id that can’t be that of a record', () => {
+  const FORM = "An id does not have the form of the service's ids (24 hexadecimal digits).";
+  const UNKNOWN = 'The change may have been applied. Check before sending it again.';
+  const FAILED = 'The notification service failed on this request.';
+  const OWN_ID = '65f0000000000000000000aa';
+  const status = (id: string) =>
+    `mutation { updateWorkflowStatus(input: { workflowId: "${id}", active: true }) { ...result } }`;
+  const NAME = '{ ...result }';
+
+  it.each<[hint: string, document: (id: string) => string]>([
+    [FORM, (id) => `mutation { updateNotificationGroup(input: { id: "${id}", name: "n" }) ${NAME} }`],
+    [FORM, (id) => `mutation { deleteNotificationGroup(input: { id: "${id}" }) ${NAME} }`],
+    [FORM, (id) => `mutation { deleteFeed(input: { id: "${id}" }) ${NAME} }`],
+    [FORM, (id) => `mutation { deleteMessage(input: { id: "${id}" }) ${NAME} }`],
+    [FORM, (id) => `mutation { markMessages(input: { subscriberId: "s", messageIds: ["${id}"], as: READ }) ${NAME} }`],
+    [
+      FORM,
+      (id) =>
+        `mutation { completeMessageAction(input: { subscriberId: "s", messageId: "${id}", button: "primary" }) ${NAME} }`,
+    ],
+    [
+      `${FORM} Use the workflow's id, not its identifier.`,
+      (id) =>
+        `mutation { updateWorkflowPreference(input: { subscriberId: "s", workflowId: "${id}", enabled: true }) ${NAME} }`,
+    ],
+    [`${FORM} Use the workflow's id, not its identifier.`, status],
+  ])('says %s', async (hint, document) => {
+    await using other = await startGateway({ service: () => errorResponse(500), modules: [inbox, messages] });
+    const messageOf = async (id: string) =>
+      (await other.send(document(id) + RESULT, {}, AUTHORIZATION)).body.errors?.map(({ message }) => message);
+    expect(await messageOf('local-1')).toEqual([`${FAILED} ${hint} ${UNKNOWN}`]);
+    expect(await messageOf(OWN_ID)).toEqual([`${FAILED} ${UNKNOWN}`]);
+    expect(await messageOf(OWN_ID.toUpperCase())).toEqual([`${FAILED} ${UNKNOWN}`]);
+    expect(other.service.requests).toHaveLength(3);
+  });
+
+  it('says so for reads too', async () => {
+    prepare(() => errorResponse(500));
+    const { error } = await run('query { notificationGroup(id: "local-1") { id } }');
+    expect(error?.message).toBe(`${FAILED} ${FORM}`);
+  });
+
+  it('is that of the sandbox, and not of fields whose ids have any form, or of other failures', async () => {
+    await using sandbox = await startGateway({ service: 'sandbox' });
+    const { body } = await sandbox.send(status('payment-failed') + RESULT);
+    expect(body.errors?.[0]).toMatchObject({
+      message: `${FAILED} ${FORM} Use the workflow's id, not its identifier. ${UNKNOWN}`,
+      extensions: { outcome: 'UNKNOWN' },
+    });
+    prepare(() => errorResponse(500));
+    expect((await run(READ)).error?.message).toBe(FAILED);
+    expect((await run(DELETE_MESSAGES)).error?.message).toBe(`${FAILED} ${UNKNOWN}`);
+    prepare(() => errorResponse(503));
+    expect((await run(RENAME)).error?.message).not.toContain(FORM);
+    prepare(() => ({ body: { data: workflow() } }));
+    expect((await run(status('payment-failed'))).error).toBeUndefined();
   });
 });
 

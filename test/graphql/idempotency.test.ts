@@ -1,5 +1,10 @@
 import type { JWTPayload } from 'jose';
-import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import events from '../../src/modules/events.ts';
+import inbox from '../../src/modules/inbox.ts';
+import { defineModule } from '../../src/modules/index.ts';
+import topics from '../../src/modules/topics.ts';
+import { bulkOf } from '../modules/example.ts';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { operations } from '../support/operations.ts';
@@ -7,6 +12,7 @@ import { group } from '../support/records.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/graphql/mutations.ts', 'deriveIdempotencyKey');
+guards('src/upstream/client.ts', 'CallBudget.createRequest');
 
 const { CreateFeed, CreateNotificationGroup, CreateSubscribers } = operations;
 
@@ -153,4 +159,146 @@ it('people of one tenant who send the same key do not get each other’s respons
   const [ann, bob, annAgain] = keysOf(gateway.service.requests);
   expect(bob).not.toBe(ann);
   expect(annAgain).toBe(ann);
+});
+
+describe('one key for two records, whose ids are only in the path', () => {
+  let gateway: GatewayWithService;
+  const people = ['ann', 'bob'] as const;
+  const topicKeys = ['news', 'tips'] as const;
+  let groups: string[];
+  let messages: string[];
+  let workflow: string;
+  beforeAll(async () => {
+    gateway = await startGateway({ service: 'sandbox', modules: [events, inbox, topics] });
+    const event = { workflow: 'payment-failed', subscriberIds: people, payload: { amount: '2.00' } };
+    await gateway.data(
+      `mutation ($event: EventInput!) { triggerEvent(input: { event: $event }) { __typename }
+        ${topicKeys.map(
+          (key) => `${key}: createTopic(input: { key: "${key}", name: "n" }) { __typename }
+          ${key}Ann: addSubscribersToTopic(input: { key: "${key}", subscriberIds: ["ann"] }) { __typename }`,
+        )} }`,
+      { event },
+    );
+    const records = await gateway.data<{
+      workflow: { id: string };
+      notificationGroups: { id: string }[];
+      ann: { messages: { messages: [{ id: string }] } };
+      bob: { messages: { messages: [{ id: string }] } };
+    }>(
+      `{ workflow(idOrIdentifier: "order-shipped") { id } notificationGroups { id }
+         ${people.map((id) => `${id}: inbox(subscriberId: "${id}") { messages { messages { id } } }`).join(' ')} }`,
+    );
+    workflow = records.workflow.id;
+    groups = records.notificationGroups.map(({ id }) => id);
+    messages = people.map((id) => records[id].messages.messages[0].id);
+    return () => gateway[Symbol.asyncDispose]();
+  });
+
+  const inboxOf = (i: number, selection: string) => `inbox(subscriberId: "${people[i]}") { ${selection} }`;
+  const messageOf = (i: number) => inboxOf(i, 'messages { messages { seen cta { status } } }');
+  const topicOf = (i: number) => `topic(key: "${topicKeys[i]}") { name subscriberIds }`;
+  const SMS = 'channels: [{ channel: SMS, enabled: false }]';
+
+  it.each<[field: string, input: (i: number) => string, query: (i: number) => string, changed: object]>([
+    [
+      'markAllMessages',
+      (i) => `subscriberId: "${people[i]}", as: SEEN`,
+      messageOf,
+      { messages: { messages: [{ seen: true }] } },
+    ],
+    [
+      'completeMessageAction',
+      (i) => `subscriberId: "${people[i]}", messageId: "${messages[i]}", button: "primary"`,
+      messageOf,
+      { messages: { messages: [{ cta: { status: 'done' } }] } },
+    ],
+    [
+      'updateGlobalPreferences',
+      (i) => `subscriberId: "${people[i]}", ${SMS}`,
+      (i) => inboxOf(i, 'globalPreferences { channels { sms } }'),
+      { globalPreferences: { channels: { sms: false } } },
+    ],
+    [
+      'updateWorkflowPreference',
+      (i) => `subscriberId: "${people[i]}", workflowId: "${workflow}", channel: PUSH, enabled: false`,
+      (i) => inboxOf(i, 'preferences { channels { push } }'),
+      { preferences: expect.arrayContaining([{ channels: { push: false } }]) },
+    ],
+    [
+      'updateNotificationGroup',
+      (i) => `id: "${groups[i]}", name: "Renamed"`,
+      (i) => `notificationGroup(id: "${groups[i]}") { name }`,
+      { name: 'Renamed' },
+    ],
+    ['renameTopic', (i) => `key: "${topicKeys[i]}", name: "Renamed"`, topicOf, { name: 'Renamed' }],
+    [
+      'addSubscribersToTopic',
+      (i) => `key: "${topicKeys[i]}", subscriberIds: ["bob"]`,
+      topicOf,
+      { subscriberIds: ['ann', 'bob'] },
+    ],
+    [
+      'removeSubscribersFromTopic',
+      (i) => `key: "${topicKeys[i]}", subscriberIds: ["ann"]`,
+      topicOf,
+      { subscriberIds: ['bob'] },
+    ],
+  ])('%s changes both, and a repetition is replayed', async (field, input, query, changed) => {
+    const success = `${field.slice(0, 1).toUpperCase()}${field.slice(1)}Success`;
+    const run = async (i: number) => {
+      const { result } = await gateway.data<{ result: unknown }>(
+        `mutation { result: ${field}(input: { ${input(i)}, idempotencyKey: "nightly" }) { __typename ... on ${success} { replayed } } }`,
+      );
+      const { record } = await gateway.data<{ record: unknown }>(`{ record: ${query(i)} }`);
+      return { result, record };
+    };
+    gateway.forget();
+    for (const [i, replayed] of [
+      [0, false],
+      [1, false],
+      [1, true],
+      [0, true],
+    ] as const) {
+      const expected = { result: { __typename: success, replayed }, record: changed };
+      expect(await run(i)).toMatchObject(expected);
+    }
+    const writes = gateway.upstream().filter(({ method }) => method !== 'GET');
+    const [first, second, secondAgain, firstAgain] = keysOf(writes);
+    expect(new Set(writes.map(({ body }) => body)).size).toBe(1);
+    expect([firstAgain, secondAgain]).toEqual([first, second]);
+    expect(second).not.toBe(first);
+  });
+});
+
+it('one key for items of bulk mutations of a module, with equal bodies at the same position, is another one for each record, query and write', async () => {
+  const books = defineModule('books', ({ bulkMutation, endpoint, mutation }) => {
+    const shelve = endpoint('PATCH /v1/books/{id}', { idempotent: true, expect: 'value' }).takes<{
+      query: { room: string };
+      body: { shelved: boolean };
+    }>();
+    const shelving = mutation('shelveBook', {
+      description: 'Shelves a book in one room, and twice in another one.',
+      scope: 'books:write',
+      endpoint: shelve,
+      input: { description: 'It.', fields: (t) => ({ id: t.id({ required: true }) }) },
+      resolve: async ({ id }, send) => {
+        for (const room of ['a', 'b', 'b']) {
+          await send({ id, query: { room }, body: { shelved: true } });
+        }
+        return { id };
+      },
+      success: { description: 'It is shelved.', fields: (t) => ({ id: t.exposeID('id') }) },
+    });
+    bulkMutation('shelveBooks', shelving, bulkOf('books', 10));
+  });
+  await using gateway = await startGateway({ service: () => ({ body: { data: {} } }), modules: [books] });
+  const run = async (id: string) => {
+    await gateway.run(
+      `mutation { shelveBooks(input: { books: [{ id: "${id}", idempotencyKey: "nightly" }] }) { failed } }`,
+    );
+    return keysOf(gateway.service.requests.splice(0));
+  };
+  const [first, second, again] = [await run('1'), await run('2'), await run('1')];
+  expect(new Set([...first, ...second]).size).toBe(6);
+  expect(again).toEqual(first);
 });

@@ -327,6 +327,91 @@ describe('marking messages', () => {
     });
   });
 
+  it('marks the others of one whose id makes the sandbox fail, as the service does, and a repetition is replayed', async () => {
+    await using gateway = await startGateway({ service: 'sandbox', modules: [events, inbox] });
+    const event = { workflow: 'payment-failed', subscriberIds: ['ann'], payload: { amount: '2.00' } };
+    for (const transactionId of ['t1', 't2']) {
+      await gateway.data('mutation ($event: EventInput!) { triggerEvent(input: { event: $event }) { __typename } }', {
+        event: { ...event, transactionId },
+      });
+    }
+    type Sent = { inbox: { messages: { messages: { id: string; read: boolean }[] } } };
+    const read = async () =>
+      (await gateway.data<Sent>('{ inbox(subscriberId: "ann") { messages { messages { id read } } } }')).inbox.messages
+        .messages;
+    const [first = '', second = ''] = (await read()).map(({ id }) => id);
+    const messageIds = [first, 'local-1', second, 'local-2'];
+    const input = { subscriberId: 'ann', messageIds, as: 'READ', idempotencyKey: 'nightly' };
+    const run = async () => {
+      gateway.forget();
+      const { data } = (
+        await gateway.send(
+          `mutation ($input: MarkMessagesInput!) { markMessages(input: $input) {
+             ... on MarkMessagesSuccess { messageIds failedIds replayed } ... on MutationError { message } } }`,
+          { input },
+        )
+      ).body;
+      const sent = gateway.upstream('POST ').map(({ body, headers }) => [JSON.parse(body), headers['idempotency-key']]);
+      return { data, sent };
+    };
+    const result = (replayed: boolean) => ({
+      data: { markMessages: { messageIds, failedIds: ['local-1', 'local-2'], replayed } },
+      sent: [
+        [{ messageId: messageIds, markAs: 'read' }, expect.any(String)],
+        [{ messageId: [first, second], markAs: 'read' }, expect.any(String)],
+      ],
+    });
+    const [made, again] = [await run(), await run()];
+    expect([made, again]).toEqual([result(false), result(true)]);
+    expect(again.sent).toEqual(made.sent);
+    expect(made.sent[0]?.[1]).not.toBe(made.sent[1]?.[1]);
+    expect((await read()).map((message) => message.read)).toEqual([true, true]);
+  });
+
+  it.each<[status: number, ids: string[], calls: number, result: object]>([
+    [400, [SHARED_ID, 'm2'], 2, { failedIds: ['m2'] }],
+    [422, ['m2', SHARED_ID], 2, { failedIds: ['m2'] }],
+    [500, ['m1', 'm2'], 1, { code: 'UPSTREAM_ERROR', outcome: 'UNKNOWN' }],
+    [500, [SHARED_ID], 1, { code: 'UPSTREAM_ERROR', outcome: 'UNKNOWN' }],
+    [400, ['m1', 'm2'], 1, { __typename: 'InvalidInputError' }],
+    [403, [SHARED_ID, 'm2'], 1, { code: 'FORBIDDEN', outcome: 'NOT_APPLIED' }],
+    [404, [SHARED_ID, 'm2'], 1, { __typename: 'NotFoundError' }],
+    [503, [SHARED_ID, 'm2'], 1, { code: 'UPSTREAM_UNAVAILABLE', outcome: 'UNKNOWN' }],
+  ])('after a %i with the ids %j makes %i call(s)', async (statusCode, ids, calls, result) => {
+    let sent = 0;
+    await using gateway = await start(() => {
+      sent += 1;
+      return sent === 1 ? { status: statusCode, body: { statusCode, message: 'No.' } } : { status: 204 };
+    });
+    const { body } = await gateway.send(
+      `mutation ($ids: [ID!]!) { markMessages(input: { messageIds: $ids, as: READ }) {
+         __typename ... on MarkMessagesSuccess { failedIds } } }`,
+      { ids },
+      { authorization: await bearer() },
+    );
+    expect(body.data?.markMessages ?? body.errors?.[0]?.extensions).toMatchObject(result);
+    expect(gateway.service.requests).toHaveLength(calls);
+  });
+
+  it('has an unknown outcome if the call without the rejected ids fails too, and explains that call', async () => {
+    await using gateway = await start(() => ({ status: 500, body: { statusCode: 500, message: 'No.' } }));
+    const authorization = await bearer();
+    const ids = [SHARED_ID, 'm2'];
+    const { body } = await gateway.send(MARK, { ids }, { authorization });
+    expect(body.errors).toMatchObject([
+      { extensions: { code: 'UPSTREAM_ERROR', outcome: 'UNKNOWN', retryable: false } },
+    ]);
+    expect(gateway.service.requests.map(({ body: text }) => JSON.parse(text).messageId)).toEqual([ids, [SHARED_ID]]);
+    const explained = await gateway.send(MARK, { ids }, { authorization, extensions: { explain: true } });
+    const route = '/v1/subscribers/{subscriberId}/messages/mark-as';
+    expect(explained.body.extensions?.explain).toMatchObject({
+      calls: expect.arrayContaining([
+        expect.objectContaining({ route, min: 1, max: 1 }),
+        expect.objectContaining({ route, min: 0, max: 1 }),
+      ]),
+    });
+  });
+
   it('returns the number of those that all of them changed', async () => {
     await using gateway = await start();
     const text = `mutation { markAllMessages(input: { as: UNSEEN, feeds: ["News"] }) { ... on MarkAllMessagesSuccess { changed inbox { subscriberId } } } }`;

@@ -30,7 +30,7 @@ export default defineModule('greetings', ({ builder, declareCalls, endpoint, req
       nullable: true,
       extensions: { ...requireScopes('greetings:read'), ...declareCalls('1') },
       description: 'Greets.\\n\\nREST: \`GET /v1/greetings/{id}\`.',
-      resolve: async (_root, _args, ctx) => greeting + (await ctx.upstream.read(get, { id: 'a/b' }))?.name,
+      resolve: async (_root, _args, ctx) => greeting + (await ctx.upstream.read(get, { id: 'a b' }))?.name,
     }),
   );
 });
@@ -54,7 +54,7 @@ it('modules in TypeScript are served by workers, and applied when they or a file
     args: ['--config', 'config/notigraph.yaml', '--workers', '2'],
   });
   expect(await sendOperation(notigraph.url, '{ greeting }')).toEqual({ data: { greeting: 'Hello Ada' } });
-  expect(service.calls().at(-1)).toBe('GET /v1/greetings/a%2Fb');
+  expect(service.calls().at(-1)).toBe('GET /v1/greetings/a%20b');
 
   await write('greeting.ts', 'export const greeting: string = ');
   const [rejected] = await notigraph.printed('stdout', /\{[^\n]*was not reloaded[^\n]*/);

@@ -20,7 +20,7 @@ type Shape<Type> = { [Name in keyof Type]-?: z.ZodType };
 
 const text = z.string('must be a text');
 const anyText = text.optional();
-const id = text.refine((value) => findIdProblem(value) === undefined, {
+const id = text.refine((value) => findIdProblem(value, true) === undefined, {
   error: ({ input }) => findIdProblem(String(input)),
 });
 const flag = z.boolean('must be true or false').optional();

@@ -18,9 +18,11 @@ export const CONTROL_CHARACTER = /[\p{Cc}\p{Zl}\p{Zp}]/u;
  *
  * `encodeURIComponent` doesn't encode `.` and `..`, which URL parsers resolve, so the call would reach another endpoint. An empty id
  * would turn "get one" into "list all". Servers and proxies may decode a segment more than once, cut parameters off it (`..;a=b`), or take characters
- * for those that look alike, so dot segments that are hidden by percent-encoding, slashes, parameters or full-width forms are rejected too.
+ * for those that look alike, so slashes and dot segments that are hidden by percent-encoding, parameters or full-width forms are rejected too.
+ *
+ * @param allowsSlashes whether the option `slashesInIds` of the endpoint permits slashes. @default false
  */
-export function findIdProblem(id: string): string | undefined {
+export function findIdProblem(id: string, allowsSlashes = false): string | undefined {
   if (PLAIN.test(id)) {
     return undefined;
   }
@@ -40,12 +42,19 @@ export function findIdProblem(id: string): string | undefined {
     if (CONTROL_CHARACTER.test(form)) {
       return 'must not contain control characters';
     }
-    if (form.normalize('NFKC').split(/[/\\]/).some(isDotSegment)) {
+    const parts = form.normalize('NFKC').split(/[/\\]/);
+    if (parts.some(isDotSegment)) {
       return 'must not contain the path segments "." or ".."';
+    }
+    if (parts.length > 1 && !allowsSlashes) {
+      return 'must not contain "/" or "\\", plain or encoded';
     }
   }
   return undefined;
 }
+
+/** Whether an id has the form of those that the service gives to its records. */
+export const isRecordId = (id: string): boolean => /^[\da-f]{24}$/i.test(id);
 
 const isDotSegment = (part: string): boolean => /^\s*\.{1,2}\s*(?:;|$)/.test(part);
 
@@ -80,7 +89,7 @@ function fillRoute(route: string, args: CallArgs): string {
 /** Throws an `UpstreamError` (BAD_USER_INPUT) for the first id that can't be a single path segment. */
 export function assertPathIds(endpoint: DeclaredEndpoint, args: CallArgs): void {
   for (const name of endpoint.params) {
-    const problem = findIdProblem(pathIdOf(args, name));
+    const problem = findIdProblem(pathIdOf(args, name), endpoint.slashesInIds);
     if (problem !== undefined) {
       throw invalidInput(endpoint, [{ path: [name], message: `The id ${problem}.` }]);
     }

@@ -19,6 +19,7 @@ import type { UpstreamRequest } from '../request.ts';
 import { BufferLimitError, type Progress } from './attempt.ts';
 import { BodyError, BodySizeError, type ErrorBody } from './body.ts';
 import { ProxyError } from './connector.ts';
+import { isRecordId } from './path.ts';
 import { readReasons } from './reasons.ts';
 
 /** Response with a status other than 2xx. */
@@ -35,7 +36,7 @@ interface FailedRequest extends Secrets, Pick<UpstreamRequest, 'path' | 'args'> 
   endpoint: CalledEndpoint;
 }
 
-type CalledEndpoint = Endpoint & Partial<Pick<DeclaredEndpoint, 'isShipped'>>;
+type CalledEndpoint = Endpoint & Partial<Pick<DeclaredEndpoint, 'isShipped' | 'recordIds'>>;
 
 /** Redirects to another address, before the request was processed. After 303, it was. */
 export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
@@ -59,7 +60,7 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
   const { code, message: usual, quotes = false, passesRetryAfter = false } = meaningOf(kind);
   const createFilter = () => createCredentialFilter(request, () => request.path + JSON.stringify(args.body));
   const reasons = quotes ? readReasons(response.body.json, endpoint, args.body, createFilter()) : undefined; // Reading them takes time.
-  const message = reasons?.message || usual;
+  const message = reasons?.message || (kind === 'failed' ? usual + describeOddId(request) : usual);
   if (status === 422 && args.idempotencyKey !== undefined && mentionsIdempotency(message, args.idempotencyKey)) {
     return errorOf('conflict', endpoint, { status, rateLimit, message, conflict: 'IDEMPOTENCY_KEY_REUSED' });
   }
@@ -73,6 +74,16 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
     retryAfterSeconds: passesRetryAfter ? retryAfterSeconds : undefined,
     errorId: code === 'UPSTREAM_ERROR' ? readErrorId(response.body.json, createFilter) : undefined,
   });
+}
+
+/** Returns a sentence about an id that can't be one of the service's records, on which some services fail; empty if there is none. */
+function describeOddId({ endpoint: { recordIds = [] }, args }: FailedRequest): string {
+  const ids: CallArgs = { ...args.body, ...args };
+  const odd = recordIds.find((name) => [ids[name] ?? []].flat().some((id) => !isRecordId(String(id))));
+  const advice = odd === 'workflowId' ? " Use the workflow's id, not its identifier." : '';
+  return odd === undefined
+    ? ''
+    : ` An id does not have the form of the service's ids (24 hexadecimal digits).${advice}`;
 }
 
 /**

@@ -97,7 +97,7 @@ export async function examineReads(
   for (const endpoint of sorted.slice(0, MAX_READS)) {
     const { route, params } = endpoint;
     const bodyOf = (name: string) => bodies.get(route.slice(0, route.indexOf(`/{${name}}`)));
-    const args = Object.fromEntries(params.map((name) => [name, idFor(name, bodyOf(name))]));
+    const args = Object.fromEntries(params.map((name) => [name, idFor(name, bodyOf(name), endpoint)]));
     const unknown = params.find((name) => args[name] === undefined);
     if (unknown !== undefined) {
       report(note(`GET ${route} was not checked, because no list has an id for {${unknown}}.`));
@@ -154,15 +154,16 @@ function describeDeviations(subject: string, endpoint: DeclaredEndpoint, sent: u
   });
 }
 
-const isId = (value: unknown): value is string => typeof value === 'string' && findIdProblem(value) === undefined;
+const isId = (value: unknown, allowsSlashes = false): value is string =>
+  typeof value === 'string' && findIdProblem(value, allowsSlashes) === undefined;
 
 /** Returns the id of a list's first record for a parameter of a path: the member with its name, such as `topicKey`, or `key`, or what most services call it. */
-function idFor(param: string, list: unknown): string | undefined {
+function idFor(param: string, list: unknown, { slashesInIds }: DeclaredEndpoint): string | undefined {
   const record = recordOf(arrayOf(isRecord(list) ? list.data : list)[0]);
   const lastWord = /[A-Z][a-z]*$/.exec(param)?.[0].toLowerCase() ?? param;
-  return [param, lastWord, '_id', 'id'].map((name) => record[name]).find(isId);
+  return [param, lastWord, '_id', 'id'].map((name) => record[name]).find((id) => isId(id, slashesInIds));
 }
 
 /** Returns the ids of the workflows in statistics, each once. */
 const workflowsOf = (stats: unknown): string[] =>
-  [...new Set(arrayOf(stats).flatMap((day) => arrayOf(recordOf(day).templates)))].filter(isId);
+  [...new Set(arrayOf(stats).flatMap((day) => arrayOf(recordOf(day).templates)))].filter((id) => isId(id));
