@@ -57,7 +57,7 @@ const TRIAL = ['1', '1', '1', '0'];
  * @throws {MissingPackageError} if the Redis client is not installed
  */
 export function createRedisRateLimiter(options: RedisStoreOptions) {
-  const { prefix = 'notigraph:limit:' } = options;
+  const { prefix } = options;
   const fallback = createMemoryRateLimiter();
   const redis = createRedis(options, {
     messages: { whileDown: 'each process enforces rate limits on its own', onceUp: 'Rate limits are shared.' },

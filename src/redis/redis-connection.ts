@@ -79,11 +79,12 @@ export class RedisConnection {
   /**
    * Describes an error of the connection, without quoting it.
    *
+   * @param prefix beginning of all keys that are used
    * @param hasConnected whether there was a connection to the server before
    */
-  describe(error: unknown, hasConnected: boolean): RedisFailure {
+  describe(error: unknown, prefix: string, hasConnected: boolean): RedisFailure {
     return error instanceof Error && this.#isReply(error)
-      ? describeReply(error.message)
+      ? describeReply(error.message, prefix)
       : describeConnectionError(error, this.#usesTls, hasConnected);
   }
 
@@ -126,7 +127,7 @@ export class RedisConnection {
     this.#client = client;
     await client.connect();
     const info = await this.send('INFO', 'server').catch(() => ''); // If the user may not run it, the trial finds out.
-    const [, mode] = /\bredis_mode:(cluster|sentinel)\b/.exec(String(info)) ?? [];
+    const [, mode] = /^(?:redis|server)_mode:(cluster|sentinel)\b/m.exec(String(info)) ?? [];
     if (mode !== undefined) {
       throw new RedisError(notSupported(mode === 'cluster' ? 'Redis Cluster' : 'Sentinel'));
     }
@@ -163,7 +164,7 @@ const FAILURES_BY_REPLY: readonly [reply: RegExp, failure: RedisFailure][] = [
   [/^WRONGPASS /, { code: 'WRONGPASS', cause: 'the user name or password is wrong' }],
   [/^NOAUTH /, { code: 'NOAUTH', cause: 'it requires a password' }],
   [
-    /^NOPERM /,
+    /^NOPERM |^ERR (?:ACL failure in script|The user executing the script)/,
     {
       code: 'NOPERM',
       cause:
@@ -177,7 +178,10 @@ const FAILURES_BY_REPLY: readonly [reply: RegExp, failure: RedisFailure][] = [
 ];
 
 /** Describes an error that Redis has replied, without quoting it. */
-function describeReply(message: string): RedisFailure {
+function describeReply(message: string, prefix: string): RedisFailure {
+  if (/^NOPERM .*\baccess .*\bkey/.test(message)) {
+    return { code: 'NOPERM', cause: `the user must be allowed to use all keys that begin with "${prefix}"` };
+  }
   const failure = FAILURES_BY_REPLY.find(([reply]) => reply.test(message))?.[1];
   return failure ?? { code: /^[A-Z]{2,20}(?= )/.exec(message)?.[0] ?? 'ERR' };
 }

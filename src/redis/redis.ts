@@ -32,8 +32,8 @@ export type RedisWork<Reply> = (send: SendCommand) => Promise<Reply>;
 export interface RedisStoreOptions extends RedisServer {
   /** Logs when Redis becomes unavailable and when it is back, without the URL. */
   logger: Logger;
-  /** Prefix of keys. @default 'notigraph:' and the name of the store */
-  prefix?: string;
+  /** Prefix of keys. */
+  prefix: string;
   /** Maximum wait for Redis, in milliseconds. @default 100 */
   timeoutMs?: number | undefined;
 }
@@ -69,7 +69,7 @@ const FIRST_CONNECT_MS = 2_000;
  * @throws {MissingPackageError} if the Redis client is not installed
  */
 export function createRedis(
-  { url, ca, logger, timeoutMs = 100 }: RedisStoreOptions,
+  { url, ca, logger, prefix, timeoutMs = 100 }: RedisStoreOptions,
   { messages, trial, onUp }: StoreWork,
 ) {
   const server = { url, ca };
@@ -116,7 +116,7 @@ export function createRedis(
     }
     connection = undefined;
     lost.destroy();
-    down(lost.describe(error, hasConnected));
+    down(lost.describe(error, prefix, hasConnected));
     tryAgainIn(Math.min(MAX_RECONNECT_MS, 50 * 2 ** failedTrials) * (0.5 + Math.random() / 2));
     failedTrials += 1;
   }
@@ -142,7 +142,7 @@ export function createRedis(
           if (status().isUp) {
             tryAgainIn(RETRY_MS);
           }
-          down(used.describe(error, hasConnected));
+          down(used.describe(error, prefix, hasConnected));
         }
         return undefined;
       }

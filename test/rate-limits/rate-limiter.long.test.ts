@@ -31,7 +31,9 @@ function startMemory(): LimiterSetup {
 async function startShared(): Promise<LimiterSetup> {
   const redis = await startRedis();
   const logger = pino({ level: 'silent' });
-  const limiters = [1, 2].map(() => createRedisRateLimiter({ url: redis.url, logger, timeoutMs: 20_000 }));
+  const limiters = [1, 2].map(() =>
+    createRedisRateLimiter({ url: redis.url, prefix: 'notigraph:limit:', logger, timeoutMs: 20_000 }),
+  );
   return {
     limiters,
     pass: sleep,

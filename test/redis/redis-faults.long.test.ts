@@ -2,12 +2,15 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createStoreState } from '../../src/redis/redis.ts';
+import { read } from '../support/docs.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
-import { createLimiter, startListener } from '../support/redis-limiter.ts';
+import { createLimiter, replyOk, startListener } from '../support/redis-limiter.ts';
+import { createRedisCache } from '../support/test-cache.ts';
 
 guards('src/redis/redis.ts', 'describeStore');
+guards('src/redis/redis-connection.ts', 'describeReply');
 
 /** Keeps the event loop from doing anything else, without CPU time, which other tests need. */
 const block = (milliseconds: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
@@ -81,6 +84,56 @@ describe('a Redis that', () => {
       }
     },
   );
+});
+
+describe('R54: a Valkey 8 that is', () => {
+  it.each([
+    ['a cluster', 'cluster', 'Redis Cluster'],
+    ['a Sentinel', 'sentinel', 'Sentinel'],
+  ])('%s is not supported', async (_, mode, name) => {
+    const info = `# Server\r\nserver_name:valkey\r\nvalkey_version:8.0.1\r\nserver_mode:${mode}\r\n`;
+    await using listener = await startListener((socket, chunk) => {
+      for (const command of String(chunk).split(/(?=^\*)/m)) {
+        socket.write(command.includes('INFO') ? `$${info.length}\r\n${info}\r\n` : replyOk(Buffer.from(command)));
+      }
+    });
+    await using setup = createLimiter(listener.url, { timeoutMs: 20_000 });
+    await setup.limiter.connected();
+    expect(setup.limiter.status().failure).toMatchObject({
+      code: 'NOT_SUPPORTED',
+      cause: expect.stringContaining(name),
+    });
+  });
+});
+
+describe.runIf(hasRedis)(`a user of Redis who lacks permission${redisOnly}`, () => {
+  it.each([
+    ['for the keys is told their prefix', ['~other:*', '+@all'], 'use all keys that begin with "acme:limit:".'],
+    [
+      'for commands of a script is told all commands',
+      ['~*', '+@connection', '+eval', '+evalsha'],
+      'run the commands EVAL, ',
+    ],
+  ])('%s', async (_, rules, cause) => {
+    await using redis = await startRedis();
+    await redis.command('ACL', 'SETUSER', 'limited', 'on', '>pass-4711', ...rules);
+    const url = redis.url.replace('redis://', 'redis://limited:pass-4711@');
+    await using setup = createLimiter(url, { prefix: 'acme:limit:', timeoutMs: 20_000 });
+    await expect.poll(() => setup.log).toMatchObject([{ level: 50, reason: 'NOPERM' }]);
+    expect(setup.messages()[0]).toContain(`the user must be allowed to ${cause}`);
+  });
+});
+
+it.runIf(hasRedis)(`a user of Redis with the documented permissions is enough${redisOnly}`, async () => {
+  await using redis = await startRedis();
+  const [, words = ''] = /^ACL SETUSER (.+)$/m.exec(read('docs/production.md')) ?? [];
+  await redis.command('ACL', 'SETUSER', ...words.split(' '));
+  const url = redis.url.replace('redis://', 'redis://notigraph:PASSWORD@');
+  await using limits = createLimiter(url, { prefix: 'notigraph-eu:limit:', timeoutMs: 20_000 });
+  await using cache = createRedisCache(url, { prefix: 'notigraph-eu:cache:' });
+  expect(await limits.take()).toMatchObject({ remaining: 99 });
+  await cache.store.connected();
+  expect([limits.log, cache.log, cache.store.stats().problem]).toEqual([[], [], undefined]);
 });
 
 it('a Redis that accepts the first connection, and never replies, is the reason in /readyz from the start', async () => {

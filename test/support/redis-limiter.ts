@@ -14,7 +14,7 @@ export const HOURLY: RateLimit = { calls: 100, perSeconds: 360_000 };
 export function createLimiter(url: RedisStoreOptions['url'], options: Partial<RedisStoreOptions> = {}) {
   const log: { msg: string; reason?: string }[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => log.push(JSON.parse(line)) });
-  const limiter = createRedisRateLimiter({ url, logger, ...options });
+  const limiter = createRedisRateLimiter({ url, logger, prefix: 'notigraph:limit:', ...options });
   return {
     limiter,
     log,

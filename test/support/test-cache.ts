@@ -69,6 +69,7 @@ export function createRedisCache(url: RedisCacheStoreOptions['url'], options: Pa
     url,
     logger,
     secret: SECRET,
+    prefix: 'notigraph:cache:',
     timeoutMs: 10_000,
     unknownWriteMs: UNKNOWN_MS,
     ...options,

@@ -95,7 +95,7 @@ export class RedisCacheStore implements CacheStore {
    * @throws {MissingPackageError} if the Redis client is not installed
    */
   constructor(options: RedisCacheStoreOptions) {
-    const { secret, prefix = 'notigraph:cache:', unknownWriteMs = UNKNOWN_WRITE_MS, maxMissed = 10_000 } = options;
+    const { secret, prefix, unknownWriteMs = UNKNOWN_WRITE_MS, maxMissed = 10_000 } = options;
     this.#keysOf = createOwnerKeys(secret);
     this.#prefix = prefix;
     this.#unknownWriteMs = unknownWriteMs;
