@@ -4,6 +4,7 @@ import { getCACertificates } from 'node:tls';
 import { errorCodeOf } from '../lib/caught.ts';
 import { findCertificateProblem } from '../lib/certificates.ts';
 import { createSecretFiles, type Secret, SecretError, type SecretProblem } from '../lib/files/secret-files.ts';
+import { CONNECT_TIMEOUT_MS, createLookup } from '../lib/open-socket.ts';
 import { findRedisUrlProblem } from '../settings/stores.ts';
 
 export interface RedisServer {
@@ -53,8 +54,6 @@ interface Client {
   sendCommand(args: readonly (string | Buffer)[]): Promise<unknown>;
   destroy(): void;
 }
-
-const CONNECT_TIMEOUT_MS = 2_000;
 
 /** Time without data after which a connection is closed: one that is being opened, because an open one is tried more often. */
 const MAX_SILENCE_MS = 5_000;
@@ -110,6 +109,8 @@ export class RedisConnection {
       },
       socket: {
         connectTimeout: CONNECT_TIMEOUT_MS,
+        lookup: createLookup(Number(new URL(url).port || 6379)),
+        autoSelectFamily: false,
         socketTimeout: MAX_SILENCE_MS,
         reconnectStrategy: false,
         ...(ca !== undefined && { ca }),

@@ -19,6 +19,8 @@ export interface ProcessOptions extends Omit<CommandOptions, 'input'> {
   nodeArgs?: readonly string[];
   /** Program to run. @default MAIN */
   main?: string;
+  /** Command line that runs another one, such as that of `mapNames`. @default none */
+  wrapper?: readonly string[];
   /** Maximum size of the files that it writes, in blocks of 512 bytes, as on a full disk. @default unlimited */
   maxFileBlocks?: number | undefined;
   /** Maximum number of open files. @default that of the tests */
@@ -82,12 +84,13 @@ function startProcess(options: ProcessOptions) {
     args = [],
     env = {},
     main = MAIN,
+    wrapper = [],
   } = options;
   const limits = Object.entries({ Sf: options.maxFileBlocks, n: options.maxOpenFiles });
   const limit = limits.flatMap(([name, max]) =>
     max === undefined ? [] : ['sh', '-c', `ulimit -${name} "$0" && exec "$@"`, String(max)],
   );
-  const [program = '', ...words] = [...limit, node, ...nodeArgs, main, ...args];
+  const [program = '', ...words] = [...limit, ...wrapper, node, ...nodeArgs, main, ...args];
   const child = spawn(program, words, {
     cwd,
     env: { ...CHILD_ENV, ...env },

@@ -5,6 +5,7 @@ import { buildConnector, Client } from 'undici';
 import { errorCodeOf } from '../../lib/caught.ts';
 import { USER_AGENT } from '../../lib/installation.ts';
 import { memoizeBySource } from '../../lib/memoize.ts';
+import { CONNECT_TIMEOUT_MS, openSocket } from '../../lib/open-socket.ts';
 import { portOf } from '../../lib/urls.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
 import { toHostname } from '../../settings/upstreams.ts';
@@ -19,55 +20,45 @@ export interface ConnectorOptions {
   onTunnel?: ((problem: string | undefined) => void) | undefined;
 }
 
-/** Time limit for opening a connection, in milliseconds: a lost packet is repeated after 1 s (RFC 6298), and a retry still fits into the operation. */
-const TIMEOUT_MS = 2_000;
-
 /**
- * Creates the function that opens connections to the service: directly, or through a proxy. The time limit applies to the tunnel and to TLS one after
- * the other.
+ * Creates the function that opens connections to the service: directly, or through a proxy. The time limit applies to the connection, the tunnel and TLS
+ * one after the other.
  */
 export function createConnector(
   { proxy: address }: Pick<GatewaySettings, 'proxy'>,
   { tls, onTunnel }: ConnectorOptions,
 ): Connect {
   const proxy = address === undefined || address === 'off' ? undefined : new URL(address);
-  const build = (secureContext?: object) => {
-    const options: Partial<buildConnector.BuildOptions> = {
-      allowH2: false,
-      timeout: TIMEOUT_MS,
-      ...(secureContext && { secureContext }),
-    };
-    return buildConnector(options as buildConnector.BuildOptions); // The types require a port, which is passed with each call.
-  };
   // A connector resumes TLS sessions. New certificates get a new one, because a resumed session has the old client certificate.
-  const connectors = memoizeBySource(
+  const current = memoizeBySource(
     () => tls?.current(),
-    (contexts) => ({ toService: build(contexts?.service), toProxy: build(contexts?.proxy) }),
+    (contexts) => {
+      const toProxy = connectBy(openDirectly, contexts?.proxy);
+      const openTo: Open = proxy === undefined ? openDirectly : (to) => openTunnel(to, proxy, toProxy, onTunnel);
+      return connectBy(openTo, contexts?.service);
+    },
   );
-  if (proxy === undefined) {
-    return (options, callback) => connectors().toService(options, callback);
-  }
+  return (to, callback) => current()(to, callback);
+}
 
-  return (options, callback) => {
-    const { toService, toProxy } = connectors();
-    openTunnel(options, proxy, toProxy).then(
-      (tunnel) => {
-        onTunnel?.(undefined);
-        if (options.protocol === 'https:') {
-          toService({ ...options, httpSocket: tunnel }, callback);
-        } else {
-          callback(null, tunnel);
-        }
-      },
-      (error: unknown) => {
-        const failure = error instanceof Error ? error : new Error('the tunnel failed');
-        if (failure instanceof ProxyError) {
-          onTunnel?.(failure.message);
-        }
-        callback(failure, null);
-      },
-    );
+type Open = (to: buildConnector.Options) => Promise<Socket>;
+
+const openDirectly: Open = (to) => openSocket(to.hostname, portOf(to));
+
+/** Creates the function that opens connections in a way, and starts TLS on them if the protocol is https. */
+function connectBy(open: Open, secureContext: object | undefined): Connect {
+  const options: Partial<buildConnector.BuildOptions> = {
+    allowH2: false,
+    timeout: CONNECT_TIMEOUT_MS,
+    ...(secureContext && { secureContext }),
   };
+  const startTls = buildConnector(options as buildConnector.BuildOptions); // The types require a port, which is passed with each call.
+  return (to, callback) =>
+    void open(to).then(
+      (httpSocket) =>
+        to.protocol === 'https:' ? startTls({ ...to, httpSocket }, callback) : callback(null, httpSocket),
+      (error: Error) => callback(error, null),
+    );
 }
 
 /**
@@ -100,12 +91,13 @@ export class ProxyError extends Error {
  * @throws {ProxyError}
  */
 async function openTunnel(
-  { hostname, port, protocol }: Pick<buildConnector.Options, 'hostname' | 'port' | 'protocol'>,
+  { hostname, port, protocol }: buildConnector.Options,
   proxy: URL,
   connect: Connect,
+  onTunnel: ConnectorOptions['onTunnel'],
 ): Promise<Socket> {
   const authority = `${isIPv6(hostname) ? `[${hostname}]` : hostname}:${portOf({ port, protocol })}`;
-  const client = openClient(proxy.origin, connect, { headersTimeout: TIMEOUT_MS });
+  const client = openClient(proxy.origin, connect, { headersTimeout: CONNECT_TIMEOUT_MS });
   try {
     const { statusCode, socket } = await client.connect({
       path: authority,
@@ -116,11 +108,14 @@ async function openTunnel(
       socket.destroy();
       throw refused(statusCode);
     }
+    onTunnel?.(undefined);
     return socket;
   } catch (error) {
     const code = errorCodeOf(error);
     const problem = code === undefined ? 'is unreachable' : `is unreachable (${code})`;
-    throw error instanceof ProxyError ? error : new ProxyError(problem, { cause: error });
+    const failure = error instanceof ProxyError ? error : new ProxyError(problem, { cause: error });
+    onTunnel?.(failure.message);
+    throw failure;
   } finally {
     void client.destroy(); // The tunnel's socket no longer belongs to it.
   }

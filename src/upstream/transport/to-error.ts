@@ -176,7 +176,7 @@ export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, s
   if (failure instanceof BufferLimitError) {
     return errorOf('buffersFull', endpoint, { status });
   }
-  const code = errorCodeOf(failure) ?? ''; // A refused connection to `localhost` is an AggregateError that has the code itself.
+  const code = errorCodeOf(failure) ?? '';
   const { name, message } = failure instanceof Error ? failure : { name: '', message: '' };
   if (!sent) {
     // It would fail again.
