@@ -21,3 +21,10 @@ export class ApiError extends Error {
     this.headers = headers;
   }
 }
+
+/** An error that leaves what was written before it. */
+export class ChangingError extends ApiError {}
+
+/** Creates the error of a service that fails. */
+export const internalError = (): ApiError =>
+  new ApiError(500, 'Internal server error, contact support and provide them with the errorId');

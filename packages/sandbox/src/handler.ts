@@ -4,7 +4,7 @@ import { hash, randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { SandboxDatabase } from './database.ts';
 import { type Environment, findEnvironment } from './environments.ts';
-import { ApiError, SandboxError } from './errors.ts';
+import { ApiError, ChangingError, SandboxError } from './errors.ts';
 import { createIdempotency } from './idempotency.ts';
 import { writePage } from './page.ts';
 import { createRateLimit } from './rate-limit.ts';
@@ -56,7 +56,14 @@ export function createHandler({
     const readBody = async () => (operation.requestBody === undefined ? undefined : readJsonBody(request));
     const run = (body: Row | undefined): SandboxResponse => {
       const { params, query } = router.validate(operation, method, url, body);
-      return handle({ environment, params, query, body: body ?? {}, traits });
+      try {
+        return handle({ environment, params, query, body: body ?? {}, traits });
+      } catch (error) {
+        if (error instanceof ChangingError) {
+          return toErrorResponse(error, request);
+        }
+        throw error;
+      }
     };
     const key = traits.has('no-idempotency') ? undefined : readIdempotencyKey(request);
     if (key === undefined) {

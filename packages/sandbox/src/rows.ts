@@ -1,6 +1,6 @@
 // Reads values of database rows and JSON objects.
 
-import { ApiError } from './errors.ts';
+import { ApiError, internalError } from './errors.ts';
 
 /** A database row or a decoded JSON object. Its fields have unknown types; read them with the functions below. */
 export type Row = Record<string, unknown>;
@@ -20,18 +20,23 @@ export function requireRow(row: Row | undefined, noun: string, key: string): Row
   return row;
 }
 
-/** Returns a record found by its id. @throws {ApiError} 404 if there is none, or 500 */
-export function requireRecord(row: Row | undefined, noun: string, id: string): Row {
+/** Returns a record found by its id. @throws {ApiError} 404 if there is none, or as `assertRecordId` does */
+export function requireRecord(row: Row | undefined, noun: string, id: string, parameter?: string): Row {
   if (row === undefined) {
-    assertRecordId(id);
+    assertRecordId(id, parameter);
   }
   return requireRow(row, `${noun} with the id`, id);
 }
 
-/** Fails as the real service, if an id without a record is none that the service gives to records. @throws {ApiError} 500 */
-export function assertRecordId(id: string): void {
+/**
+ * Fails as the real service, if an id without a record is none that the service gives to records.
+ *
+ * @param parameter its name where the service checks it. @default it doesn't
+ * @throws {ApiError} 422, or 500 if the service doesn't check it
+ */
+export function assertRecordId(id: string, parameter?: string): void {
   if (!/^[0-9a-f]{24}$/i.test(id)) {
-    throw new ApiError(500, 'Internal server error, contact support and provide them with the errorId');
+    throw parameter === undefined ? internalError() : new ApiError(422, [`"${parameter}" must be a mongodb id.`]);
   }
 }
 

@@ -123,8 +123,17 @@ const TRAITS = {
   /** Ignores null in updates of subscribers, except for `email`, and answers with what is stored. */
   'keeps-nulls': ofOperations,
 
+  /** Keeps deleted subscribers: creating one again responds with 500, and events aren't sent to it, until `POST /v1/subscribers/bulk` brings it back. */
+  'soft-deletions': ofOperations,
+
   /** Responds to the deletion of an unknown subscriber with 400. */
   'unknown-deletion-400': ofOperations,
+
+  /** Lists in preferences only the channels of active steps, and stores those of critical workflows. An unknown subscriber and a malformed id are 400. */
+  'old-preferences': ofOperations,
+
+  /** Responds with 204 to the deletion of messages on one channel of a transaction that only has others. */
+  'any-channel': ofOperations,
 
   /** Sends events to recipients with any id. */
   'any-recipient': ofOperations,

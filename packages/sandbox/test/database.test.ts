@@ -45,7 +45,7 @@ describe('a sandbox file', () => {
 
   it('has the same sample ids as any other', async () => {
     const read = async () => {
-      await using send = await openSandbox();
+      await using send = await openSandbox({ now: () => new Date('2026-03-17T12:00:00.000Z') });
       return [(await send('GET /v1/workflows/payment-failed')).body, (await send('GET /v1/notification-groups')).body];
     };
     expect(await read()).toEqual(await read());

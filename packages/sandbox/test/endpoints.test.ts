@@ -56,7 +56,8 @@ describe('workflows', () => {
     expect(createdAt).toEqual(createdAt.toSorted().toReversed());
     for (const { _id, ...listed } of list) {
       const { data } = await sendOwn(`GET /v1/workflows/${_id}`);
-      const { data: group } = await sendOwn(`GET /v1/notification-groups/${data._notificationGroupId}`);
+      const { data: whole } = await sendOwn(`GET /v1/notification-groups/${data._notificationGroupId}`);
+      const { _parentId, createdAt: _at, updatedAt: _of, __v, ...group } = whole;
       const thin = JSON.parse(JSON.stringify({ ...data, notificationGroup: group }), (name, value) =>
         name === 'id' ? undefined : name === 'template' ? { _id: value._id, type: value.type } : value,
       );
@@ -85,7 +86,7 @@ describe('subscribers', () => {
         firstName: 'Ada',
         phone: '+1',
         data: { a: 1, b: 2 },
-        channels: [{ providerId: 'x' }],
+        channels: [{ providerId: 'fcm' }],
       },
     });
     const second = await send('POST /v1/subscribers', {
@@ -97,7 +98,7 @@ describe('subscribers', () => {
       createdAt: first.data.createdAt,
       firstName: 'Ada L.',
       phone: '+1',
-      channels: [{ providerId: 'x' }],
+      channels: [{ providerId: 'fcm' }],
     });
     expect(second.data.data).toEqual({ c: 3 });
   });
@@ -133,6 +134,36 @@ describe('subscribers', () => {
     expect(await update(null)).toEqual([['fcm', { deviceTokens: ['a', 'b'] }], ofSlack]);
     expect(await update([])).toEqual([['fcm', { deviceTokens: ['a', 'b'] }], ofSlack]);
     expect(await update([fcm([])])).toEqual([['fcm', { deviceTokens: [] }], ofSlack]);
+  });
+
+  it('are stored although a channel is refused, because its provider has no active integration', async () => {
+    const create = (fields: object) => send('POST /v1/subscribers', { body: { subscriberId: 'refused', ...fields } });
+    for (const firstName of ['New', 'Known']) {
+      const channels = [{ providerId: 'fcm', credentials: { deviceTokens: [firstName] } }, { providerId: 'none' }];
+      expect(await create({ firstName, channels: [...channels, { providerId: 'slack' }] })).toMatchObject({
+        status: 400,
+        body: {
+          message: expect.stringMatching(/^Subscribers environment \(\w+\) do not have active none integration\.$/),
+        },
+      });
+      const { data } = await send('GET /v1/subscribers/refused');
+      expect(data).toMatchObject({ firstName, channels: [{ providerId: 'fcm' }] });
+    }
+  });
+
+  it('are created and updated in bulk', async () => {
+    await send('POST /v1/subscribers', { body: { subscriberId: 'bulk-1', firstName: 'Ada', phone: '+1' } });
+    const subscribers = [{ subscriberId: 'bulk-1', firstName: 'Noa' }, { subscriberId: 'bulk-2' }];
+    expect(await send('POST /v1/subscribers/bulk', { body: { subscribers } })).toMatchObject({
+      status: 201,
+      data: { updated: [{ subscriberId: 'bulk-1' }], created: [{ subscriberId: 'bulk-2' }], failed: [] },
+    });
+    expect((await send('GET /v1/subscribers/bulk-1')).data).toMatchObject({ firstName: 'Noa', phone: '+1' });
+    const many = Array.from({ length: 501 }, (_, at) => ({ subscriberId: `many-${at}` }));
+    for (const invalid of [[], many, [{}], [{ subscriberId: 'bulk-3' }, { subscriberId: 'bulk-4', email: 'none' }]]) {
+      expect((await send('POST /v1/subscribers/bulk', { body: { subscribers: invalid } })).status).toBe(422);
+    }
+    expect((await send('GET /v1/subscribers/bulk-3')).status).toBe(404);
   });
 
   it('that do not exist are 400 to an update, and 404 to a read and a deletion', async () => {
@@ -177,9 +208,7 @@ describe('an id that is none of a record', () => {
     for (const path of ['notification-groups/malformed', 'notification-groups/%00', 'feeds/malformed']) {
       expect((await send(`DELETE /v1/${path}`)).status).toBe(500);
     }
-    for (const target of ['PATCH /v1/notification-groups/malformed', 'PUT /v1/workflows/payment-failed/status']) {
-      expect((await send(target, { body })).status).toBe(500);
-    }
+    expect((await send('PATCH /v1/notification-groups/malformed', { body })).status).toBe(500);
     const response = await send('GET /v1/notification-groups/malformed');
     expect(response).toMatchObject({
       status: 500,
@@ -188,7 +217,34 @@ describe('an id that is none of a record', () => {
   });
 });
 
+it('an id that is none of a record is invalid input where the service checks it', async () => {
+  const action = '/v1/subscribers/customer-1001/messages/malformed/actions/primary';
+  const requests: [string, string, object?][] = [
+    ['PUT /v1/workflows/payment-failed/status', 'templateId', { active: true }],
+    ['DELETE /v1/messages/malformed', 'messageId'],
+    [`POST ${action}`, 'messageId', { status: 'done' }],
+  ];
+  for (const [target, parameter, body] of requests) {
+    const message = [`"${parameter}" must be a mongodb id.`];
+    expect(await send(target, body && { body })).toMatchObject({ status: 422, body: { message } });
+  }
+});
+
 describe('notification groups', () => {
+  it('have the first group of the organization as parent, and the times of their changes', async () => {
+    let now = Date.parse('2026-03-17T12:00:00.000Z');
+    await using sendOwn = await openSandbox({ now: () => new Date(now) });
+    const { list } = await sendOwn('GET /v1/notification-groups');
+    now += 1000;
+    const { data } = await sendOwn('POST /v1/notification-groups', { body: { name: 'New' } });
+    const created = new Date(now).toISOString();
+    expect(data).toMatchObject({ _parentId: list[0]?._id, createdAt: created, updatedAt: created, __v: 0 });
+    now += 1000;
+    const renamed = await sendOwn(`PATCH /v1/notification-groups/${data._id}`, { body: { name: 'Newer' } });
+    expect(renamed.data).toEqual({ ...data, name: 'Newer', updatedAt: new Date(now).toISOString() });
+    expect(list[0]?._parentId).toBeNull();
+  });
+
   it('that do not exist return 404', async () => {
     expect((await send(`GET /v1/notification-groups/${UNKNOWN_ID}`)).status).toBe(404);
     expect((await send(`PATCH /v1/notification-groups/${UNKNOWN_ID}`, { body: { name: 'x' } })).status).toBe(404);
@@ -217,6 +273,14 @@ describe('notification groups', () => {
 });
 
 describe('feeds', () => {
+  it('have the time of their creation', async () => {
+    const { data } = await send('POST /v1/feeds', { body: { name: 'Timed' } });
+    const { list } = await send('GET /v1/feeds');
+    const { id, ...listed } = data;
+    expect(list.at(-1)).toEqual(listed);
+    expect(data).toMatchObject({ _id: id, deleted: false, createdAt: data.updatedAt, __v: 0 });
+  });
+
   it('that are unknown or used by a message template return 400', async () => {
     const unknown = await send(`DELETE /v1/feeds/${UNKNOWN_ID}`);
     expect(unknown).toMatchObject({ status: 400, body: { message: expect.stringContaining('no feed') } });

@@ -245,15 +245,75 @@ const CHECKS: Record<TraitName, (send: Send) => Promise<void>> = {
       await send('POST /v1/subscribers', { body: { subscriberId: `s${i}`, ...profile } });
       await send('POST /v1/subscribers', { body: { subscriberId: 's1', ...profile } });
       const answer = json(await send(target, { body: { subscriberId: `s${i}`, ...nulls } })).data;
-      expect(answer).toMatchObject(kept);
-      expect(answer).not.toHaveProperty('email');
-      expect(json(await send(`GET /v1/subscribers/s${i}`)).data).toMatchObject(kept);
+      expect(answer).toMatchObject({ ...kept, email: null });
+      expect(json(await send(`GET /v1/subscribers/s${i}`)).data).toMatchObject({ ...kept, email: null });
     }
+    const created = await send('POST /v1/subscribers', { body: { subscriberId: 'new', ...nulls } });
+    expect(json(created).data).toMatchObject(nulls);
   },
 
   async 'unknown-deletion-400'(send) {
     const response = await send('DELETE /v1/subscribers/nobody');
     expect(json(response)).toMatchObject({ statusCode: 400, message: 'Could not find subscriber nobody to delete' });
+  },
+
+  async 'soft-deletions'(send) {
+    const create = (fields: object = {}) => send('POST /v1/subscribers', { body: { subscriberId: 's1', ...fields } });
+    const { data: first } = json(await create({ firstName: 'Ada', phone: '+1' }));
+    await send('DELETE /v1/subscribers/s1');
+    expect((await send('GET /v1/subscribers/s1')).status).toBe(404);
+    expect((await send('PUT /v1/subscribers/s1', { body: {} })).status).toBe(400);
+    expect(json(await create())).toMatchObject({ statusCode: 500, errorId: expect.any(String) });
+    const event = { name: 'payment-failed', to: ['s1', 's2'], payload: {} };
+    expect(json(await send('POST /v1/events/trigger', { body: event })).data.status).toBe('processed');
+    expect((await send('GET /v1/subscribers/s1')).status).toBe(404);
+    expect(json(await send('GET /v1/subscribers/s2/notifications/feed')).data).toHaveLength(1);
+
+    const subscribers = [{ subscriberId: 's1', firstName: 'Back' }, { subscriberId: 's3' }];
+    expect(json(await send('POST /v1/subscribers/bulk', { body: { subscribers } })).data).toEqual({
+      ...{ updated: [{ subscriberId: 's1' }], created: [{ subscriberId: 's3' }], failed: [] },
+    });
+    const back = { _id: first._id, createdAt: first.createdAt, firstName: 'Back', phone: '+1' };
+    expect(json(await send('GET /v1/subscribers/s1')).data).toMatchObject(back);
+    expect((await create()).status).toBe(201);
+    expect((await send('POST /v1/subscribers', { body: { subscriberId: 's4' } })).status).toBe(201);
+  },
+
+  async 'old-preferences'(send) {
+    await send('POST /v1/subscribers', { body: { subscriberId: 's1' } });
+    const path = '/v1/subscribers/s1/preferences';
+    const { data: workflow } = json(await send('GET /v1/workflows/comment-mention'));
+    const { data: critical } = json(await send('GET /v1/workflows/payment-failed'));
+    const listed = new Map(
+      json(await send(`GET ${path}`)).data.map(({ template, preference }: Record<string, { name: string }>) => [
+        template?.name,
+        preference,
+      ]),
+    );
+    expect(listed.get(workflow.name)).toEqual({ enabled: true, channels: { in_app: true, push: true } });
+    const change = async (id: string) => {
+      const response = await send(`PATCH ${path}/${id}`, { body: { channel: { type: 'in_app', enabled: false } } });
+      return [response.status, json(response).data?.preference.channels.in_app];
+    };
+    expect(await change(critical._id)).toEqual([200, false]);
+    expect(await change(workflow._id)).toEqual([200, false]);
+    expect([await change('malformed'), await change('0'.repeat(24))]).toEqual([
+      [422, undefined],
+      [404, undefined],
+    ]);
+    expect((await send('GET /v1/subscribers/nobody/preferences')).status).toBe(400);
+    expect((await send('GET /v1/subscribers/nobody/preferences/global')).status).toBe(400);
+    expect((await send('PATCH /v1/subscribers/nobody/preferences', { body: {} })).status).toBe(404);
+    await send('POST /v1/events/trigger', { body: { name: 'payment-failed', to: 's1', payload: {} } });
+    expect(json(await send('GET /v1/subscribers/s1/notifications/feed')).data).toHaveLength(1); // It is sent nevertheless.
+  },
+
+  async 'any-channel'(send) {
+    const remove = async (query: string) =>
+      (await send(`DELETE /v1/messages/transaction/sample-transaction-0001${query}`)).status;
+    expect(await remove('?channel=sms')).toBe(204);
+    expect(json(await send('GET /v1/messages?transactionId=sample-transaction-0001')).data).not.toEqual([]);
+    expect([await remove(''), await remove('?channel=sms')]).toEqual([204, 404]);
   },
 
   async 'any-recipient'(send) {

@@ -29,6 +29,7 @@ export const ENDPOINTS = [
   'POST /v1/events/trigger',
   'POST /v1/events/trigger/bulk',
   'DELETE /v1/events/trigger/{transactionId}',
+  'POST /v1/subscribers/bulk',
   'GET /v1/subscribers/{subscriberId}',
   'PUT /v1/subscribers/{subscriberId}',
   'DELETE /v1/subscribers/{subscriberId}',

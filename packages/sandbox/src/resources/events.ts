@@ -3,14 +3,13 @@
 import type { SandboxDatabase } from '../database.ts';
 import { ApiError } from '../errors.ts';
 import { createId, sampleId } from '../ids.ts';
-import { type Channel, isChannel } from '../records.ts';
 import type { OperationRequest, Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
 import { documentOf, flag, isRow, optionalText, type Row, text, toRow } from '../rows.ts';
 import { createPreferences } from './inbox.ts';
-import { createMessageWriter, stepsOf } from './messages.ts';
+import { channelsOf, createMessageWriter, stepsOf } from './messages.ts';
 import { createNotificationWriter } from './stats.ts';
-import { createSubscriberWriter } from './subscribers.ts';
+import { createSubscriberWriter, keptOf } from './subscribers.ts';
 
 const MAX_RECIPIENTS = 100;
 
@@ -135,7 +134,9 @@ function createTrigger(database: SandboxDatabase, topUp: () => void) {
     }
     const { topics = [], others = [] } = Object.groupBy(valid, ({ type }) => (type === 'Topic' ? 'topics' : 'others'));
     const subscribers = new Set([
-      ...others.map((fields) => toSubscriber(request, fields, now)),
+      ...others
+        .filter(({ subscriberId }) => keptOf(request, String(subscriberId)) === undefined)
+        .map((fields) => toSubscriber(request, fields, now)),
       ...subscribersOf(request, topics, event.actor),
     ]);
     const channels = channelsOf(steps);
@@ -177,8 +178,3 @@ const hasValidId = ({ subscriberId, topicKey = subscriberId }: Row): boolean =>
   /^(?:[\w-]+|[^\s@]+@[^\s@]+\.[^\s@]+)$/.test(String(topicKey));
 
 const isFilled = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
-
-function channelsOf(steps: readonly Row[]): Channel[] {
-  const types = steps.flatMap(({ active, template }) => (active === true && isRow(template) ? template.type : []));
-  return [...new Set(types.filter(isChannel))];
-}

@@ -7,7 +7,7 @@ import type { Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
 import { assertRecordId, text } from '../rows.ts';
 
-const INSERT = 'INSERT INTO feeds (id, environment_id, name) VALUES (?, ?, ?)';
+const INSERT = 'INSERT INTO feeds (id, environment_id, name, created_at) VALUES (?, ?, ?, ?)';
 
 export const resource: Resource = {
   schema: `
@@ -15,14 +15,15 @@ export const resource: Resource = {
       id TEXT PRIMARY KEY,
       environment_id TEXT NOT NULL,
       name TEXT NOT NULL,
+      created_at TEXT NOT NULL,
       UNIQUE (environment_id, name)
     ) STRICT;
   `,
 
-  writeRecords(database, { feeds = [] }, { environment }) {
+  writeRecords(database, { feeds = [] }, { environment, now }) {
     const insert = database.prepare(INSERT);
     for (const { id, name } of feeds.map(withId(environment, 'feed'))) {
-      insert.run(id, environment.id, name);
+      insert.run(id, environment.id, name, now);
     }
   },
 
@@ -33,10 +34,12 @@ export const resource: Resource = {
 
   createHandlers(database, clock) {
     const insert = database.prepare(INSERT);
-    const select = database.prepare(
-      'SELECT id AS _id, name, name AS identifier FROM feeds WHERE environment_id = ? ORDER BY rowid',
-    );
-    const list = (environment: Environment) => select.all(environment.id).map((row) => owned(environment, row));
+    const select = database.prepare(`
+      SELECT id AS _id, name, name AS identifier, created_at AS createdAt, created_at AS updatedAt, 0 AS __v
+      FROM feeds WHERE environment_id = ? ORDER BY rowid
+    `);
+    const list = (environment: Environment) =>
+      select.all(environment.id).map((row) => owned(environment, { ...row, deleted: false }));
     const findByName = database.prepare('SELECT id FROM feeds WHERE environment_id = ? AND name = ?');
     const findUse = database.prepare(`
       SELECT workflows.identifier
@@ -54,8 +57,8 @@ export const resource: Resource = {
           throw new ApiError(409, `A feed named "${name}" already exists.`);
         }
         const id = createId(clock());
-        insert.run(id, environment.id, name);
-        return dataResponse(201, owned(environment, { _id: id, name, identifier: name }));
+        insert.run(id, environment.id, name, clock().toISOString());
+        return dataResponse(201, { ...list(environment).at(-1), id });
       },
 
       /** Deletes a feed and returns the remaining feeds. Both errors are 400, as in the real service. */

@@ -5,8 +5,9 @@ import { ApiError } from '../errors.ts';
 import { CHANNELS, type Channel } from '../records.ts';
 import type { OperationRequest, Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';
-import { assertRecordId, documentOf, type Row, requireRow, text, toRow } from '../rows.ts';
-import { NEWEST_FIRST } from './messages.ts';
+import { assertRecordId, documentOf, type Row, requireRecord, requireRow, text, toRow } from '../rows.ts';
+import type { ActiveTraits } from '../traits.ts';
+import { channelsOf, LISTED, NEWEST_FIRST, stepsOf } from './messages.ts';
 import { createSubscriberFinder } from './subscribers.ts';
 
 const MAX_PAGE_SIZE = 100;
@@ -34,7 +35,7 @@ export const resource: Resource = {
 
   createHandlers(database, clock) {
     const findSubscriber = createSubscriberFinder(database);
-    const readPage = database.preparePages(`SELECT document FROM messages WHERE ${INBOX} ${NEWEST_FIRST}`);
+    const readPage = database.preparePages(`SELECT ${LISTED} FROM messages WHERE ${INBOX} ${NEWEST_FIRST}`);
     const count = database.prepare(`SELECT min(count(*), :limit) AS count FROM messages WHERE ${INBOX}`);
     const change = database.prepare(`UPDATE messages SET document = json_patch(document, :changes) WHERE ${INBOX}`);
     const find = database.prepare(
@@ -48,6 +49,10 @@ export const resource: Resource = {
     `);
     const { read: preferenceOf } = createPreferences(database);
 
+    /** Returns the subscriber whose preferences are read. */
+    const findReader = (request: OperationRequest) =>
+      findSubscriber(request, request.traits.has('old-preferences') ? 400 : 404);
+
     /** Stores what a request changes. */
     function savePreference({ body }: OperationRequest, subscriberId: string, workflowId: string): void {
       const choices = [body.preferences, body.channel].flat().map(toRow);
@@ -56,10 +61,13 @@ export const resource: Resource = {
     }
 
     /** Returns the preference of a subscriber for a workflow, as the service does. */
-    const toPreference = (id: string, { _id, name, critical, tags, triggers, data, preferenceSettings }: Row) => ({
-      template: { _id, name, critical, tags, triggers, data },
-      preference: preferenceOf(id, { _id, preferenceSettings }),
-    });
+    function toPreference(id: string, workflow: Row, traits: ActiveTraits) {
+      const { _id, name, critical, tags, triggers, data } = workflow;
+      const { enabled, channels: all } = preferenceOf(id, workflow);
+      const active = traits.has('old-preferences') ? channelsOf(stepsOf(workflow)) : CHANNELS;
+      const channels = Object.fromEntries(active.map((type) => [type, all[type]]));
+      return { template: { _id, name, critical, tags, triggers, data }, preference: { enabled, channels } };
+    }
 
     return {
       listInboxMessages(request) {
@@ -92,7 +100,7 @@ export const resource: Resource = {
         const subscriber = findSubscriber(request).id;
         const read = () => find.all(request.environment.id, JSON.stringify(ids)).map(documentOf);
         const known = read().map(({ _id }) => _id);
-        ids.filter((id) => !known.includes(id)).forEach(assertRecordId); // Records of tests can have other ids.
+        ids.filter((id) => !known.includes(id)).forEach((id) => void assertRecordId(id)); // Records of tests can have other ids.
         const changes = toChanges(request.body.markAs, clock());
         change.run({ subscriber, filter: JSON.stringify({ ids }), changes });
         return dataResponse(201, read());
@@ -108,7 +116,7 @@ export const resource: Resource = {
       updateMessageAction(request) {
         const { environment, params, body } = request;
         const id = text(params, 'messageId');
-        const read = () => requireRow(find.get(environment.id, JSON.stringify([id])), 'message with the id', id);
+        const read = () => requireRecord(find.get(environment.id, JSON.stringify([id])), 'message', id, 'messageId');
         read();
         const action = { status: body.status, result: { type: params.type, payload: body.payload } };
         const changes = JSON.stringify({ cta: { action }, updatedAt: clock().toISOString() });
@@ -116,18 +124,18 @@ export const resource: Resource = {
         if (change.run({ subscriber, filter: JSON.stringify({ ids: [id] }), changes }).changes === 0) {
           throw new ApiError(400, `Message with the id: ${id} was not found for this environment.`);
         }
-        return dataResponse(201, documentOf(read()));
+        return dataResponse(201, { ...documentOf(read()), id });
       },
 
       listPreferences(request) {
-        const { id } = findSubscriber(request);
+        const { id } = findReader(request);
         const workflows = listWorkflows.all(request.environment.id).map(documentOf);
-        const preferences = workflows.flatMap((each) => (each.active === true ? toPreference(id, each) : []));
+        const preferences = workflows.flatMap((each) => (each.active ? toPreference(id, each, request.traits) : []));
         return dataResponse(200, preferences);
       },
 
       /** As in the real service, a list with one item. */
-      getGlobalPreferences: (request) => dataResponse(200, [{ preference: preferenceOf(findSubscriber(request).id) }]),
+      getGlobalPreferences: (request) => dataResponse(200, [{ preference: preferenceOf(findReader(request).id) }]),
 
       updateGlobalPreferences(request) {
         const { id } = findSubscriber(request);
@@ -138,13 +146,14 @@ export const resource: Resource = {
       updateWorkflowPreference(request) {
         const { id } = findSubscriber(request);
         const workflowId = text(request.params, 'workflowId');
+        const isOld = request.traits.has('old-preferences');
         const row = findWorkflow.get(request.environment.id, workflowId);
-        const workflow = documentOf(requireRow(row, 'workflow with the id', workflowId));
-        if (workflow.critical === true) {
+        const workflow = documentOf((isOld ? requireRecord : requireRow)(row, 'workflow', workflowId, 'templateId'));
+        if (workflow.critical === true && !isOld) {
           throw new ApiError(400, `Critical workflow with id: ${workflowId} can not be updated`);
         }
         savePreference(request, id, workflowId);
-        return dataResponse(200, toPreference(id, workflow));
+        return dataResponse(200, toPreference(id, workflow, request.traits));
       },
     };
   },

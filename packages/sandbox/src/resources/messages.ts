@@ -4,17 +4,25 @@ import type { SandboxDatabase } from '../database.ts';
 import { type Environment, owned } from '../environments.ts';
 import { ApiError } from '../errors.ts';
 import { sampleId } from '../ids.ts';
-import type { Channel, NotificationRecord, TransactionRecord } from '../records.ts';
+import { type Channel, isChannel, type NotificationRecord, type TransactionRecord } from '../records.ts';
 import { findId } from '../references.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse, dataResponse, emptyResponse } from '../response.ts';
-import { documentOf, isRow, optionalText, type Row, requireRow, text, toRow } from '../rows.ts';
+import { documentOf, isRow, optionalText, type Row, requireRecord, text, toRow } from '../rows.ts';
 import { createSubscriberFinder } from './subscribers.ts';
 
 export const NEWEST_FIRST = 'ORDER BY created_at DESC, rowid DESC';
 
-/** Members of a subscriber that messages to it have. */
-const OF_RECIPIENT = ['_id', 'id', 'subscriberId', 'firstName', 'lastName', 'avatar'];
+/** Document of a message as lists have it: with its recipient, as it is. Patches leave out what is null. */
+export const LISTED = `
+  json_patch(document, json_object('id', id, 'subscriber', json((
+    SELECT json_patch('{}', json_object(
+      '_id', id, 'id', id, 'subscriberId', subscriber_id, 'firstName', document ->> '$.firstName',
+      'lastName', document ->> '$.lastName', 'avatar', document ->> '$.avatar'
+    ))
+    FROM subscribers WHERE subscribers.id = messages.subscriber_id
+  )))) AS document
+`;
 
 /** Messages: one per notification and channel. */
 export const resource: Resource = {
@@ -58,9 +66,10 @@ export const resource: Resource = {
         AND coalesce(channel = :filter ->> '$.channel', true)
         AND (:filter -> '$.transactions' IS NULL OR transaction_id IN (SELECT value FROM json_each(:filter, '$.transactions')))
     `;
-    const readPage = database.preparePages(`SELECT document ${filter} ${NEWEST_FIRST}`);
+    const readPage = database.preparePages(`SELECT ${LISTED} ${filter} ${NEWEST_FIRST}`);
     const remove = database.prepare('DELETE FROM messages WHERE environment_id = ? AND id = ? RETURNING id');
     const removeAll = database.prepare(`DELETE ${filter}`);
+    const count = database.prepare('SELECT 1 FROM messages WHERE environment_id = ? AND transaction_id = ?');
     const removeTraffic = database.prepare(`
       UPDATE notifications SET message_channels = (
         SELECT json_group_array(value) FROM json_each(message_channels) WHERE value <> :channel
@@ -81,19 +90,20 @@ export const resource: Resource = {
 
       deleteMessage({ environment, params }) {
         const id = text(params, 'messageId');
-        requireRow(remove.get(environment.id, id), 'message with the id', id);
+        requireRecord(remove.get(environment.id, id), 'message', id, 'messageId');
         return dataResponse(200, { acknowledged: true, status: 'deleted' });
       },
 
       /** Deletes the messages of a transaction. Statistics don't change: they count the notifications that were sent. */
-      deleteMessagesByTransaction({ environment, params, query }) {
+      deleteMessagesByTransaction({ environment, params, query, traits }) {
         topUp();
         const transaction = text(params, 'transactionId');
         const channel = optionalText(query, 'channel');
         const filter = JSON.stringify({ channel, transactions: [transaction] });
         const selected = { environment: environment.id, filter };
         const ofTraffic = { environment: environment.id, transaction, channel };
-        if (removeAll.run(selected).changes === 0 && removeTraffic.run(ofTraffic).changes === 0) {
+        const isSent = () => traits.has('any-channel') && count.get(environment.id, transaction) !== undefined;
+        if (removeAll.run(selected).changes === 0 && removeTraffic.run(ofTraffic).changes === 0 && !isSent()) {
           const kind = channel === null ? 'messages' : `${channel} messages`;
           throw new ApiError(404, `This environment has no ${kind} of the transaction "${transaction}".`);
         }
@@ -118,26 +128,32 @@ export function createMessageWriter(database: SandboxDatabase) {
   return (environment: Environment, message: NewMessage): void => {
     const { id, workflowId, workflow, subscriberId, notificationId, payload = {}, overrides = {}, ...rest } = message;
     const { seen = false, read = false, channel, createdAt } = rest;
-    const row = findSubscriber.get(subscriberId);
-    const recipient = documentOf(row);
-    const listed = Object.entries(recipient).filter(([name]) => OF_RECIPIENT.includes(name));
-    const subscriber = row && Object.fromEntries(listed);
+    const recipient = documentOf(findSubscriber.get(subscriberId));
     const step = stepsOf(workflow).find(({ active, template }) => active && toRow(template).type === channel);
     const { _id, _feedId = null, subject, content, cta, actor } = toRow(step?.template);
-    const texts = { subject: subject || undefined, content, cta, actor };
-    const sent = { ...render(texts, { ...payload, subscriber: recipient }), payload, overrides, _feedId };
-    const ids = { _id: id, id, _notificationId: notificationId, _subscriberId: subscriberId, subscriber };
+    const action = { buttons: [], ...toRow(toRow(cta).action) }; // As in the real service, always.
+    const texts = { subject: subject || undefined, content, cta: { ...toRow(cta), action }, actor };
+    const sent = { ...render(texts, { ...payload, subscriber: recipient }), payload, _feedId };
+    const ids = { _id: id, _notificationId: notificationId, _subscriberId: subscriberId };
     const { identifier } = toRow([workflow.triggers].flat()[0]);
+    const ofApp = channel === 'in_app' ? { providerId: 'novu' } : { overrides };
+    const always = { ...ofApp, tags: workflow.tags ?? [], archived: false, deleted: false, __v: 0 };
     const source = { _templateId: workflowId, templateIdentifier: identifier, _messageTemplateId: _id };
     const dates = { lastSeenDate: seen ? createdAt : undefined, lastReadDate: read ? createdAt : undefined };
     const state = { status: 'sent', deviceTokens: [], seen, read, updatedAt: createdAt, ...dates };
-    const document = { ...ids, ...(workflowId && source), ...sent, ...rest, ...state };
+    const document = { ...ids, ...(workflowId && source), ...sent, ...always, ...rest, ...state };
     insert.run(id, environment.id, JSON.stringify(owned(environment, document)));
   };
 }
 
 /** Returns the steps of a workflow. */
 export const stepsOf = ({ steps }: Row): Row[] => [steps].flat().filter(isRow);
+
+/** Returns the channels on which a workflow sends. */
+export function channelsOf(steps: readonly Row[]): Channel[] {
+  const types = steps.flatMap(({ active, template }) => (active === true && isRow(template) ? template.type : []));
+  return [...new Set(types.filter(isChannel))];
+}
 
 /** Replaces the placeholders in all texts of a value, such as `{{name}}` and `{{a.b}}`. Unknown ones become empty. */
 function render(value: Row, variables: Row): Row {

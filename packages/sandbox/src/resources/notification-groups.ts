@@ -6,7 +6,11 @@ import type { Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
 import { type Row, requireRecord, text } from '../rows.ts';
 
-const INSERT = 'INSERT INTO notification_groups (id, environment_id, name) VALUES (?, ?, ?)';
+/** As in the real service, the first group of the organization is the parent of all others. */
+const INSERT = `
+  INSERT INTO notification_groups (id, environment_id, name, created_at, updated_at, parent_id)
+  VALUES (?, ?, ?, ?4, ?4, (SELECT id FROM notification_groups ORDER BY rowid LIMIT 1))
+`;
 
 /** Groups that workflows belong to. */
 export const resource: Resource = {
@@ -14,15 +18,18 @@ export const resource: Resource = {
     CREATE TABLE notification_groups (
       id TEXT PRIMARY KEY,
       environment_id TEXT NOT NULL,
-      name TEXT NOT NULL
+      name TEXT NOT NULL,
+      created_at TEXT NOT NULL,
+      updated_at TEXT NOT NULL,
+      parent_id TEXT
     ) STRICT;
     CREATE INDEX notification_groups_by_environment ON notification_groups (environment_id);
   `,
 
-  writeRecords(database, { notificationGroups = [] }, { environment }) {
+  writeRecords(database, { notificationGroups = [] }, { environment, now }) {
     const insert = database.prepare(INSERT);
     for (const { id, name } of notificationGroups.map(withId(environment, 'group'))) {
-      insert.run(id, environment.id, name);
+      insert.run(id, environment.id, name, now);
     }
   },
 
@@ -33,8 +40,11 @@ export const resource: Resource = {
 
   createHandlers(database, clock) {
     const insert = database.prepare(INSERT);
-    const rename = database.prepare('UPDATE notification_groups SET name = ? WHERE id = ?');
-    const select = 'SELECT id AS _id, id, name FROM notification_groups WHERE environment_id = ?';
+    const rename = database.prepare('UPDATE notification_groups SET name = ?, updated_at = ? WHERE id = ?');
+    const select = `
+      SELECT id AS _id, id, name, parent_id AS _parentId, created_at AS createdAt, updated_at AS updatedAt, 0 AS __v
+      FROM notification_groups WHERE environment_id = ?
+    `;
     const find = database.prepare(`${select} AND id = ?`);
     const list = database.prepare(`${select} ORDER BY rowid`);
     const remove = database.prepare('DELETE FROM notification_groups WHERE id = ?');
@@ -55,15 +65,14 @@ export const resource: Resource = {
 
       createNotificationGroup({ environment, body }) {
         const id = createId(clock());
-        const name = text(body, 'name');
-        insert.run(id, environment.id, name);
-        return dataResponse(201, owned(environment, { _id: id, id, name }));
+        insert.run(id, environment.id, text(body, 'name'), clock().toISOString());
+        return dataResponse(201, owned(environment, findExisting(environment, { id })));
       },
 
       updateNotificationGroup({ environment, params, body }) {
-        const group = { ...findExisting(environment, params), name: text(body, 'name') };
-        rename.run(group.name, text(group, 'id'));
-        return dataResponse(200, owned(environment, group));
+        const group = findExisting(environment, params);
+        rename.run(text(body, 'name'), clock().toISOString(), text(group, 'id'));
+        return dataResponse(200, owned(environment, findExisting(environment, params)));
       },
 
       /** Deletes a group. As in the real service, workflows of the group keep its id. */

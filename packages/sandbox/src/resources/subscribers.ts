@@ -2,7 +2,7 @@
 
 import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, ChangingError, internalError } from '../errors.ts';
 import { createId, sampleId } from '../ids.ts';
 import type { OperationRequest, Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';
@@ -45,6 +45,7 @@ export const resource: Resource = {
   createHandlers(database, clock) {
     const write = createSubscriberWriter(database);
     const findExisting = createSubscriberFinder(database);
+    const find = database.prepare(FIND);
     const readPage = database.preparePages(
       'SELECT document FROM subscribers WHERE environment_id = :environment ORDER BY rowid',
     );
@@ -58,7 +59,23 @@ export const resource: Resource = {
       /** Creates the subscriber, or updates the one with the same id. Absent fields keep their values, null and empty texts clear them, and `data` is replaced, not merged. */
       createSubscriber(request) {
         const subscriberId = text(request.body, 'subscriberId').trim();
+        if (keptOf(request, subscriberId) !== undefined) {
+          throw internalError(); // Its record still has the id.
+        }
         return dataResponse(201, write(request, { ...request.body, subscriberId }, clock()));
+      },
+
+      /** Creates or updates several. As in the real service, only this brings back a subscriber whose deletion was soft. */
+      createSubscribers(request) {
+        const all = [request.body.subscribers].flat().filter(isRow);
+        const { updated = [], created = [] } = Object.groupBy(all, ({ subscriberId: id }) =>
+          (find.get(request.environment.id, String(id)) ?? keptOf(request, String(id))) ? 'updated' : 'created',
+        );
+        for (const fields of all) {
+          write(request, fields, clock());
+        }
+        const idsOf = (some: Row[]) => some.map(({ subscriberId }) => ({ subscriberId }));
+        return dataResponse(201, { updated: idsOf(updated), created: idsOf(created), failed: [] });
       },
 
       getSubscriber: (request) => dataResponse(200, findExisting(request)),
@@ -80,6 +97,7 @@ export const resource: Resource = {
         const { id, subscriberId } = traits.has('unknown-deletion-400')
           ? findExisting(request, 400, notDeleted)
           : findExisting(request);
+        traits.get('soft-deletions')?.add(documentOf(find.get(environment.id, subscriberId)));
         leaveTopics.run(subscriberId, environment.id);
         remove.run(id);
         return dataResponse(200, { acknowledged: true, status: 'deleted' });
@@ -104,6 +122,12 @@ export function createSubscriberFinder(database: SandboxDatabase) {
   };
 }
 
+/** Returns the record of a deleted subscriber, if the service keeps it. */
+export const keptOf = ({ environment, traits }: Requester, subscriberId: string): Row | undefined =>
+  [...(traits.get('soft-deletions') ?? [])]
+    .filter(isRow)
+    .find((kept) => kept.subscriberId === subscriberId && kept._environmentId === environment.id);
+
 const notDeleted = (id: string) => `Could not find subscriber ${id} to delete`;
 
 /**
@@ -113,16 +137,29 @@ const notDeleted = (id: string) => `Could not find subscriber ${id} to delete`;
 export function createSubscriberWriter(database: SandboxDatabase) {
   const find = database.prepare(FIND);
   const save = database.prepare(SAVE);
-  return ({ environment, traits }: Pick<OperationRequest, 'environment' | 'traits'>, fields: Row, now: Date): Row => {
+  return ({ environment, traits }: Requester, fields: Row, now: Date): Row => {
     checkSubscriber(fields);
-    const [id, time, subscriberId] = [createId(now), now.toISOString(), text(fields, 'subscriberId')];
-    const stored = documentOf(find.get(environment.id, subscriberId));
-    const known: Row = { _id: id, createdAt: time, updatedAt: time, ...stored };
-    const isKept = ([name, value]: [string, unknown]) => value === null && name !== 'email';
-    const sent = Object.entries(fields).filter((field) => !(traits.has('keeps-nulls') && isKept(field)));
-    const channels = addChannels(toChannels(environment, known.channels), toChannels(environment, fields.channels));
-    const document = toDocument(environment, known, { ...Object.fromEntries(sent), channels }, time);
-    save.run(id, environment.id, subscriberId, JSON.stringify(document));
+    const [time, subscriberId] = [now.toISOString(), text(fields, 'subscriberId')];
+    const kept = keptOf({ environment, traits }, subscriberId);
+    const stored = kept ?? documentOf(find.get(environment.id, subscriberId));
+    const known: Row = { _id: createId(now), createdAt: time, updatedAt: time, ...stored };
+    const keepsNulls = traits.has('keeps-nulls');
+    const isKept = ([name, value]: [string, unknown]) => value === null && name !== 'email' && '_id' in stored;
+    const sent = Object.entries(fields).filter((field) => !(keepsNulls && isKept(field)));
+    const values = Object.fromEntries(sent.map(([name, value]) => [name, value ?? (keepsNulls ? null : undefined)]));
+    const added = toChannels(environment, fields.channels);
+    const refused = added.findIndex(({ providerId }) => !INTEGRATIONS.includes(String(providerId)));
+    const channels = addChannels(
+      toChannels(environment, known.channels),
+      added.slice(0, refused < 0 ? undefined : refused),
+    );
+    const document = toDocument(environment, known, { ...values, channels }, time);
+    traits.get('soft-deletions')?.delete(kept);
+    save.run(text(known, '_id'), environment.id, subscriberId, JSON.stringify(document));
+    if (refused >= 0) {
+      const problem = `do not have active ${added[refused]?.providerId} integration`;
+      throw new ChangingError(400, `Subscribers environment (${environment.id}) ${problem}.`);
+    }
     return { ...document, updatedAt: known.updatedAt };
   };
 }
@@ -135,13 +172,18 @@ const SAVE = `
   ON CONFLICT (environment_id, subscriber_id) DO UPDATE SET document = excluded.document
 `;
 
+type Requester = Pick<OperationRequest, 'environment' | 'traits'>;
+
+/** Providers of the environments' active integrations. Channels of others are refused. */
+const INTEGRATIONS = ['fcm', 'apns', 'expo', 'slack', 'discord', 'msteams'];
+
 /** Members that requests set, besides the channels. */
 const FIELDS = ['firstName', 'lastName', 'email', 'phone', 'avatar', 'locale', 'data'];
 
 /** Returns a subscriber as the service does, with other values of its fields. Null and empty texts clear them. */
 function toDocument(environment: Environment, known: Row, fields: Row, updatedAt: string) {
   const all: Row = { ...known, ...fields };
-  const filled = FIELDS.filter((name) => all[name] != null && all[name] !== '');
+  const filled = FIELDS.filter((name) => all[name] !== undefined && all[name] !== '');
   return {
     _id: known._id,
     id: known._id,

@@ -97,7 +97,7 @@ export const resource: Resource = {
         topUp(); // The traffic of the days before is that of the workflows that were active.
         const id = text(params, 'workflowId');
         const isActive = body.active === true;
-        const status = requireRecord(findStatus.get(environment.id, id), 'workflow', id);
+        const status = requireRecord(findStatus.get(environment.id, id), 'workflow', id, 'templateId');
         if (flag(status, 'active') === isActive) {
           throw new ApiError(400, `The workflow is already ${isActive ? 'active' : 'inactive'}.`);
         }
