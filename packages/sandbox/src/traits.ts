@@ -123,16 +123,16 @@ const TRAITS = {
   /** Ignores null in updates of subscribers, except for `email`, and answers with what is stored. */
   'keeps-nulls': ofOperations,
 
-  /** Keeps deleted subscribers: creating one again responds with 500, and events aren't sent to it, until `POST /v1/subscribers/bulk` brings it back. */
+  /** Responds with 500 to creating a deleted subscriber again, and sends it no events, until `POST /v1/subscribers/bulk` brings it back. */
   'soft-deletions': ofOperations,
 
   /** Responds to the deletion of an unknown subscriber with 400. */
   'unknown-deletion-400': ofOperations,
 
-  /** Lists in preferences only the channels of active steps, and stores those of critical workflows. An unknown subscriber and a malformed id are 400. */
+  /** Lists only channels of active steps in preferences, and stores those of critical workflows. Unknown subscribers and malformed ids are 400. */
   'old-preferences': ofOperations,
 
-  /** Responds with 204 to the deletion of messages on one channel of a transaction that only has others. */
+  /** Responds with 204 to deleting messages of a transaction that only has other channels. */
   'any-channel': ofOperations,
 
   /** Sends events to recipients with any id. */
