@@ -398,6 +398,7 @@ it('messages are listed by channel, subscriber and transaction, and deleted one 
   expect([status, data]).toEqual([200, { acknowledged: true, status: 'deleted' }]);
   expect((await send(`DELETE /v1/messages/${message?._id}`)).status).toBe(404);
   expect(await inboxOf('admin-1').contents()).toEqual([contentOf('First')]);
+  expect((await send(`DELETE /v1/messages/transaction/${first}?channel=email`)).status).toBe(404);
   expect((await send(`DELETE /v1/messages/transaction/${first}?channel=in_app`)).status).toBe(204);
   expect(await inboxOf('admin-1').contents()).toEqual([]);
   expect(await inboxOf('admin-2').contents()).toEqual([]);
