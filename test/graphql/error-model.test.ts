@@ -290,9 +290,9 @@ describe('a 500 for an id that can’t be that of a record', () => {
 
   it('is that of the sandbox, and not of fields whose ids have any form, or of other failures', async () => {
     await using sandbox = await startGateway({ service: 'sandbox' });
-    const { body } = await sandbox.send(status('payment-failed') + RESULT);
+    const { body } = await sandbox.send(`mutation { deleteFeed(input: { id: "local-1" }) { ...result } }${RESULT}`);
     expect(body.errors?.[0]).toMatchObject({
-      message: `${FAILED} ${FORM} Use the workflow's id, not its identifier. ${UNKNOWN}`,
+      message: `${FAILED} ${FORM} ${UNKNOWN}`,
       extensions: { outcome: 'UNKNOWN' },
     });
     prepare(() => errorResponse(500));

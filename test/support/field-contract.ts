@@ -153,6 +153,9 @@ export function describeContract(fields: readonly Field[], modules: readonly Gat
   it('calls end with their operation', async () => {
     const options = { modules, operationTimeoutMs: 2_500 }; // Long enough for the calls to be sent, on a busy machine too.
     await using gateway = await startGateway({ service: () => undefined, ...options });
+    for (const i of fields.keys()) {
+      await gateway.accept(`key-${i}`);
+    }
     await Promise.all(
       fields.map(async (field, i) => {
         expect(await runField(gateway, field, { key: `key-${i}` }).then(({ error }) => error)).toMatchObject({
