@@ -199,6 +199,15 @@ describe('the circuit breaker', () => {
     ]);
   });
 
+  it('pauses all of a credential if two persons fail one after the other, and everybody if a third of another one does', () => {
+    const breaker = createBreaker();
+    breaker.calls(20, noHeaders, 'a', 'person-1');
+    breaker.calls(20, noHeaders, 'a', 'person-2');
+    expect([breaker.call('ok', 'a', 'person-3'), breaker.call('ok', 'b')]).toEqual([false, true]);
+    breaker.calls(40, noHeaders, 'b', 'person-4');
+    expect(breaker.call('ok', 'c')).toBe(false);
+  });
+
   it('pauses all calls once those of other credentials fail too', () => {
     const together = createBreaker();
     together.call(noHeaders, 'b');

@@ -67,8 +67,9 @@ export function createCircuitBreaker(
     if (state === 'closed') {
       openedAt = now();
     }
-    // If it is already open for a group, only others have reached the limit, because the window was cleared then.
-    paused = state === 'closed' && culprit !== EVERYBODY ? culprit : undefined;
+    // If it is already open for a group, others have reached the limit, because the window was cleared then.
+    const group = state === 'closed' ? culprit : join(paused, culprit);
+    paused = group === EVERYBODY ? undefined : group;
     pauseFor(PAUSE_MS);
     recent.clear();
     onChange?.({ kind: 'opened', failure, failingMs: now() - failedSince, paused });
