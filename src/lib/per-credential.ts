@@ -3,6 +3,9 @@
 /** Number of values from which unused ones are removed. Then they are removed whenever the number of remaining values has doubled. */
 const MIN_SWEEP_SIZE = 1_000;
 
+/** Number of values from which unused ones are removed even if they are to be kept: there are services that accept any key. */
+const MAX_KEPT = 10_000;
+
 export type PerCredential<T> = ReturnType<typeof createPerCredential<T>>;
 
 /**
@@ -10,16 +13,25 @@ export type PerCredential<T> = ReturnType<typeof createPerCredential<T>>;
  * that V8's young-generation collector can't free, because each old hash table points to the next one.
  *
  * None is removed between `enter` and `leave`, while a call uses it.
+ *
+ * @param isKept whether an unused value is kept while there are at most 10,000. @default none is
  */
-export function createPerCredential<T>(create: () => T) {
+export function createPerCredential<T>(create: () => T, isKept: (value: T) => boolean = () => false) {
   const entries = new Map<string, { value: T; users: number }>();
   let limit = MIN_SWEEP_SIZE;
 
-  function sweep(): void {
-    for (const [credential, { users }] of entries) {
-      if (users === 0) {
+  function removeUnused(isRemoved: (value: T) => boolean): void {
+    for (const [credential, { value, users }] of entries) {
+      if (users === 0 && isRemoved(value)) {
         entries.delete(credential);
       }
+    }
+  }
+
+  function sweep(): void {
+    removeUnused((value) => !isKept(value));
+    if (entries.size > MAX_KEPT) {
+      removeUnused(() => true);
     }
     limit = Math.max(MIN_SWEEP_SIZE, 2 * entries.size);
   }

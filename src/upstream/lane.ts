@@ -26,6 +26,8 @@ export interface LaneCall {
   proceed(): void;
 }
 
+type CallOf = Pick<LaneCall, 'credential' | 'callerId'>;
+
 /**
  * Calls of one credential to a service. A call uses its lane to the end, so that a read after a write can't join one from before it.
  *
@@ -80,7 +82,8 @@ export class Lane<Call extends LaneCall = LaneCall> {
   /** Lets a waiting call take the turn of a caller who joins it, if that comes sooner. */
   hasten(call: Call, callerId: string): void {
     const before = this.#waiting.itemsOf(call.callerId).indexOf(call);
-    if (this.#waiting.itemsOf(callerId).length < before) {
+    const { credential } = call;
+    if (this.#waiting.itemsOf(callerId).length < before || (before >= 0 && this.#mayRun({ credential, callerId }))) {
       this.#waiting.remove(call.callerId, call);
       call.callerId = callerId;
       this.#waiting.add(callerId, call);
@@ -106,7 +109,7 @@ export class Lane<Call extends LaneCall = LaneCall> {
   }
 
   /** Whether a call is of a credential that clients could have invented. Those of people have the configured one of their tenant. */
-  mayBeInvented(call: Call): boolean {
+  mayBeInvented(call: CallOf): boolean {
     return !(this.isKnown || isOfPerson(call));
   }
 
@@ -146,9 +149,11 @@ export class Lane<Call extends LaneCall = LaneCall> {
     }
   }
 
-  #mayRun(call: Call): boolean {
-    const slots = this.mayBeInvented(call) ? 1 : this.#slots;
-    const free = slots - this.#running.length;
+  #mayRun(call: CallOf): boolean {
+    const free = this.#slots - this.#running.length;
+    if (this.mayBeInvented(call)) {
+      return free > 0 && !this.#running.some((other) => this.mayBeInvented(other));
+    }
     const own = isOfPerson(call) ? this.#running.filter(({ callerId }) => callerId === call.callerId).length : 0;
     return own < free;
   }

@@ -45,7 +45,10 @@ export class Service implements CallTarget {
     { pool, reportDeviation, reportCircuitChange, monotonicNow, random, breakerMinimumCalls }: ServiceDeps,
   ) {
     const now = monotonicNow ?? (() => performance.now());
-    this.#lanes = createPerCredential(() => new Lane<Call>(settings.maxConcurrentCallsPerKey, now));
+    this.#lanes = createPerCredential(
+      () => new Lane<Call>(settings.maxConcurrentCallsPerKey, now),
+      ({ acceptedUntil }) => acceptedUntil > 0, // Otherwise, invented keys could make it forget the real ones, which would share their fate.
+    );
     this.#policies = {
       settings,
       waiting: { calls: 0 },

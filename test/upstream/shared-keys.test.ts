@@ -47,6 +47,11 @@ async function setUp(changes: Parameters<typeof startClient>[1] = {}) {
     },
     /** Responds to the request that has waited longest. */
     respond: () => respondWithName(pending.shift(), 'done'),
+    /** Responds to the request for one id. */
+    respondTo(id: string) {
+      const index = pending.findIndex(({ request }) => request.path.endsWith(`/${id}`));
+      respondWithName(pending.splice(index, 1)[0], 'done');
+    },
     /** Responds to all requests, also to those that follow. */
     finish(follow = answer) {
       upstream.script = follow;
@@ -119,6 +124,26 @@ describe('of the people who share a key', () => {
     expect(countBy(await Promise.all(reads))).toEqual({ done: 7 });
     expect(await client.arrived(6)).toEqual([...numbered('a', 5), 'shared']);
   });
+
+  it('one who joins the next call of another one who has no slot takes a free one', async () => {
+    await using client = await setUp({ maxConcurrentCallsPerKey: 4 });
+    const reads = client.read([...numbered('a', 2), 'shared'], 'ada');
+    await client.arrived(2);
+    reads.push(...client.read(['shared'], 'bob'));
+    expect(await client.arrived(3)).toEqual(['a0', 'a1', 'shared']);
+    client.finish();
+    expect(countBy(await Promise.all(reads))).toEqual({ done: 4 });
+  });
+
+  it('nobody keeps their servers from working before the key is known', async () => {
+    await using client = await setUp();
+    const reads = client.read(numbered('a', 2), 'ada');
+    await client.arrived(2);
+    reads.push(...client.read(numbered('s', 2)));
+    expect(await client.arrived(3)).toEqual(['a0', 'a1', 's0']);
+    client.finish();
+    expect(countBy(await Promise.all(reads))).toEqual({ done: 4 });
+  });
 });
 
 describe('a key that the service may not know', () => {
@@ -187,6 +212,32 @@ describe('a key that the service may not know', () => {
     client.finish();
     expect(countBy(await Promise.all([...invented, ...known]))).toEqual({ done: 26 });
     await expect.poll(() => client.pool.stats()).toMatchObject({ free: 8, waiting: 0 });
+  });
+
+  it('waits for its share of the sockets, not the people who have the same key', async () => {
+    await using client = await setUp({ sockets: 4 });
+    await client.accept('known');
+    const reads = [...client.read(['i']), ...client.read(numbered('a', 3), undefined, 'known')];
+    await client.arrived(4);
+    reads.push(...client.read(['waiting'], undefined, 'shared'), ...client.read(['b'], 'ada', 'shared'));
+    expect(client.pool.stats()).toMatchObject({ free: 0, waiting: 2 });
+    client.respondTo('a0');
+    expect(await client.arrived(5)).toEqual(['a0', 'a1', 'a2', 'b', 'i']);
+    client.finish();
+    expect(countBy(await Promise.all(reads))).toEqual({ done: 6 });
+  });
+
+  it('does not let the keys that the service has accepted be forgotten', async () => {
+    await using client = await setUp({ sockets: 4 });
+    await client.accept('known');
+    client.finish(refuse);
+    await Promise.all(numbered('k', 1_001).flatMap((key) => client.read(['i'], undefined, key)));
+    client.upstream.forget();
+    client.upstream.script = () => {};
+    const reads = [...client.read(['i'], undefined, 'j'), ...client.read(numbered('a', 3), undefined, 'known')];
+    expect(await client.arrived(4)).toEqual([...numbered('a', 3), 'i']);
+    await client.upstream.refuse();
+    await Promise.all(reads);
   });
 });
 

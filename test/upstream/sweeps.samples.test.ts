@@ -39,6 +39,25 @@ const credential = fc.constantFrom('a', 'b');
 const pick = fc.nat({ max: 7 });
 
 describe('a sweep at every point', () => {
+  it('keeps the values that are to be kept, unless there are more than 10,000', () => {
+    const values = createPerCredential(
+      () => ({ isKept: false }),
+      ({ isKept }) => isKept,
+    );
+    const use = (key: string, isKept: boolean) => {
+      values.enter(key).isKept = isKept;
+      values.leave(key);
+    };
+    use('first', true);
+    use('second', false);
+    visitStrangers((stranger) => use(stranger, false));
+    expect([values.find('first'), values.find('second')]).toEqual([{ isKept: true }, undefined]);
+    for (let i = 0; i < 20_000; i += 1) {
+      use(`accepted ${i}`, true);
+    }
+    expect(values.find('first')).toBeUndefined();
+  });
+
   it('removes no value in use', () => {
     const step = fc.record({ kind: fc.constantFrom('enter' as const, 'leave' as const), credential });
     const history = fc.property(fc.array(step, { maxLength: 14, size: 'max' }), (steps) => {

@@ -148,7 +148,8 @@ export class SocketPool {
     const request = own.size === 0 ? given : { ...given, headers: withHeaders(given.headers, own) };
     const slot = this.#hasRoom(handler) ? this.#take(credential, handler.isRetry) : undefined;
     if (slot === undefined) {
-      this.#queue.add(credential, { credential, request, handler, since: performance.now() });
+      const owner = handler.mayBeInvented ? `invented ${credential}` : credential; // People with the same key don't wait for its share.
+      this.#queue.add(owner, { credential, request, handler, since: performance.now() });
     } else {
       handler.onSocket(undefined);
       this.#send(slot, credential, request, handler);
