@@ -298,7 +298,7 @@ export class Call implements AttemptOwner, LaneCall, RetryingCall {
       attempt.isOutage = isUpstreamError(outcome) && outcome.isOutage; // A stored failure says nothing about the connection.
       const { startedAt } = attempt;
       this.#events.attemptEnded(this.request, outcome, startedAt && performance.now() - startedAt);
-      this.#lane.learn(this.request.endpoint, outcome);
+      this.#lane.learn(this, this.request.endpoint, outcome);
     }
     if (this.#retries > 0) {
       retry.endRetry();

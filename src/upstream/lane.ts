@@ -26,6 +26,9 @@ export interface LaneCall {
   proceed(): void;
 }
 
+/** Whether the service refuses only unknown keys. Some keys must not send some writes, and modules know more endpoints. */
+const isForAllKeys = ({ method, isShipped }: DeclaredEndpoint): boolean => method === 'GET' && isShipped;
+
 type CallOf = Pick<LaneCall, 'credential' | 'callerId'>;
 
 /**
@@ -113,14 +116,17 @@ export class Lane<Call extends LaneCall = LaneCall> {
     return !(this.isKnown || isOfPerson(call));
   }
 
-  /** Notes what the outcome of an attempt shows about the credential. */
-  learn(endpoint: DeclaredEndpoint, outcome: Outcome): void {
+  /** Notes what the outcome of an attempt of a call shows about the credential. */
+  learn(call: CallOf, endpoint: DeclaredEndpoint, outcome: Outcome): void {
     if (!isUpstreamError(outcome)) {
       if (endpoint.isShipped) {
         this.acceptedUntil = performance.now() + ACCEPTED_MS; // The endpoint of a user's module may answer anybody.
       }
       this.#becomeKnown();
     } else if (outcome.status === 401) {
+      if (this.isKnown && isOfPerson(call) && !isForAllKeys(endpoint)) {
+        return; // Otherwise, a person could repeat it to slow the servers down.
+      }
       this.acceptedUntil = 0;
       if (!this.isKnown && outcome.code === 'UNAUTHENTICATED') {
         this.#refusal = { message: outcome.message, of: endpoint, until: this.#now() + REFUSED_MS };
@@ -131,13 +137,13 @@ export class Lane<Call extends LaneCall = LaneCall> {
     }
   }
 
-  /** Returns the error of a call whose credential was refused a moment ago. A write that some keys must not send says nothing about others. */
+  /** Returns the error of a call whose credential was refused a moment ago. */
   refusal(endpoint: DeclaredEndpoint): UpstreamError | undefined {
     if (this.#refusal === undefined) {
       return undefined; // Usual, and reading the time takes longer.
     }
     const { message, of, until } = this.#refusal;
-    const isRefused = this.#now() < until && (of === endpoint || (of.method === 'GET' && of.isShipped));
+    const isRefused = this.#now() < until && (of === endpoint || isForAllKeys(of));
     return isRefused ? errorOf('keyRefused', endpoint, { status: 401, message, sent: false }) : undefined;
   }
 

@@ -135,6 +135,20 @@ describe('of the people who share a key', () => {
     expect(countBy(await Promise.all(reads))).toEqual({ done: 4 });
   });
 
+  it('nobody slows their servers down with writes that the key must not send', async () => {
+    await using client = await setUp();
+    await client.accept('k');
+    client.upstream.script = refuse;
+    const write = client.caller('k', { person: 'ada' }).updateWorkflowStatus('w', true);
+    await expect(write).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    client.upstream.forget();
+    client.upstream.script = () => {};
+    const reads = client.read(numbered('s', 10));
+    expect(await client.arrived(10)).toEqual(numbered('s', 10));
+    await client.upstream.refuse();
+    await Promise.all(reads);
+  });
+
   it('nobody keeps their servers from working before the key is known', async () => {
     await using client = await setUp();
     const reads = client.read(numbered('a', 2), 'ada');
