@@ -65,8 +65,8 @@ export class Service implements CallTarget {
     const lane = this.#lanes.enter(request.credential);
     const shared = options.key === undefined ? undefined : lane.find(options.key);
     if (shared !== undefined && reader.deadline.endReason() === undefined) {
-      lane.hasten(shared, request.callerId);
       reader.wait(shared, request, true);
+      lane.hasten(shared, request.callerId); // Afterwards, because it can be sent at once, or end if nobody waits for it any more.
       this.#lanes.leave(request.credential); // The shared call uses it too.
     } else {
       this.#call(lane, request, reader, options);

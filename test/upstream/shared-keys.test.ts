@@ -135,6 +135,20 @@ describe('of the people who share a key', () => {
     expect(countBy(await Promise.all(reads))).toEqual({ done: 4 });
   });
 
+  it('one who joins the waiting call of another one whose time is up still gets its result', async () => {
+    await using client = await setUp({ maxConcurrentCallsPerKey: 4 });
+    const reads = client.read(numbered('a', 2), 'ada');
+    await client.arrived(2);
+    const late = client.caller('k', { person: 'ada', withinMs: 20 }).getWorkflow('shared').catch(codeOf);
+    const until = performance.now() + 30;
+    while (performance.now() < until) {} // No timer runs.
+    reads.push(...client.read(['shared'], 'bob'));
+    expect(await late).toBe('UPSTREAM_TIMEOUT');
+    await client.arrived(3);
+    client.finish();
+    expect(countBy(await Promise.all(reads))).toEqual({ done: 3 });
+  });
+
   it('nobody slows their servers down with writes that the key must not send', async () => {
     await using client = await setUp();
     await client.accept('k');
