@@ -54,14 +54,10 @@ export interface VerifiedToken
  *
  * @param ceiling scopes that tokens can grant
  */
-export function createTokenVerifier(
-  issuers: readonly TrustedIssuer[],
-  ceiling: ReadonlySet<Scope>,
-  now: () => Date,
-): (token: string) => Promise<VerifiedToken> {
+export function createTokenVerifier(issuers: readonly TrustedIssuer[], ceiling: ReadonlySet<Scope>, now: () => Date) {
   const issuersByName = new Map<unknown, TrustedIssuer>(issuers.map((issuer) => [issuer.issuer, issuer]));
 
-  return async (token) => {
+  return async (token: string): Promise<VerifiedToken> => {
     const name = readIssuer(token);
     const issuer = issuersByName.get(name);
     if (issuer === undefined) {

@@ -67,11 +67,7 @@ export const rateLimited = (
   });
 
 /** Returns the headers that report a rate limit, as far as it is known. */
-export const rateLimitHeaders = ({
-  limit,
-  remaining,
-  resetSeconds,
-}: Partial<RateLimitState>): Readonly<Record<string, string>> => ({
+export const rateLimitHeaders = ({ limit, remaining, resetSeconds }: Partial<RateLimitState>): Refusal['headers'] => ({
   ...(limit !== undefined && { 'ratelimit-limit': String(limit) }),
   ...(remaining !== undefined && { 'ratelimit-remaining': String(remaining) }),
   ...(resetSeconds !== undefined && { 'ratelimit-reset': String(resetSeconds) }),

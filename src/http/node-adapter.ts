@@ -15,12 +15,9 @@ export type NodeMessage = Readable & Pick<IncomingMessage, 'method' | 'url' | 'h
 /** Response of `node:http` or `node:http2`. */
 export type NodeReply = Writable & { writeHead(status: number, headers: OutgoingHttpHeaders): unknown };
 
-export function createListener(
-  handle: HandleRequest,
-  running: RunningRequests,
-): (request: NodeMessage, response: NodeReply) => void {
+export function createListener(handle: HandleRequest, running: RunningRequests) {
   const isValidHost = createHostCheck();
-  return (request, response) => {
+  return (request: NodeMessage, response: NodeReply): void => {
     const incoming = new NodeRequest(request, isValidHost);
     response.once('close', () => {
       if (!response.writableEnded) {

@@ -320,11 +320,7 @@ export interface UpstreamReport {
 }
 
 /** Creates the report of an operation; undefined if its request doesn't ask for it. */
-function createUpstreamReport({
-  usage,
-  budget,
-  fieldCalls,
-}: Pick<GatewayContext, 'usage' | 'budget' | 'fieldCalls'>): UpstreamReport | undefined {
+function createUpstreamReport({ usage, budget, fieldCalls }: GatewayContext): UpstreamReport | undefined {
   if (fieldCalls === undefined) {
     return undefined;
   }

@@ -73,16 +73,13 @@ export function createUpstreamSelector(upstreams: GatewaySettings['upstreams'], 
  * Creates the function that tells whether a `Host` is that of this machine, or configured. A page of any other name could be an attacker's, whose name
  * was given the gateway's address (DNS rebinding). Requests without a `Host` come from no browser.
  */
-export function createKnownHosts({
-  hosts,
-  upstreams,
-}: Pick<GatewaySettings, 'hosts' | 'upstreams'>): (host: string | undefined) => boolean {
+export function createKnownHosts({ hosts, upstreams }: Pick<GatewaySettings, 'hosts' | 'upstreams'>) {
   const known = new Set([...hosts, ...Object.values(upstreams ?? {}).flatMap((upstream) => upstream.hosts ?? [])]);
   const isKnown = memoize((host) => {
     const name = hostnameOf(host);
     return isLoopbackHost(name) || name.endsWith('.localhost') || known.has(name);
   }, MAX_HOSTS);
-  return (host) => host === undefined || isKnown(host);
+  return (host: string | undefined): boolean => host === undefined || isKnown(host);
 }
 
 /** Adds the upstream of a request to the identity of its caller. The same key at two upstreams is two callers. */

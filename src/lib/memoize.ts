@@ -8,14 +8,10 @@ import { LRUCache } from 'lru-cache';
  * @param max maximum cached results. The least recently used ones are dropped.
  * @param maxLength maximum length of an argument whose result is cached, for arguments that clients choose. @default unlimited
  */
-export function memoize<T>(
-  compute: (text: string) => T,
-  max: number,
-  maxLength = Number.POSITIVE_INFINITY,
-): (text: string) => T {
+export function memoize<T>(compute: (text: string) => T, max: number, maxLength = Number.POSITIVE_INFINITY) {
   // Wrapped, because undefined can be a result.
   const results = new LRUCache<string, { value: T }>({ max });
-  return (text) => {
+  return (text: string): T => {
     if (text.length > maxLength) {
       return compute(text);
     }

@@ -102,13 +102,9 @@ const SLOW_MS = 1_000;
  *
  * @param sample share of the fast and successful operations that are logged
  */
-export function createAccessLog(
-  logger: Logger,
-  nameTenant: TenantNames,
-  sample: number,
-): (entry: AccessLogEntry) => void {
+export function createAccessLog(logger: Logger, nameTenant: TenantNames, sample: number) {
   const write = infoWriterOf(logger);
-  return (entry) => {
+  return (entry: AccessLogEntry): void => {
     if (!logger.isLevelEnabled('info')) {
       return;
     }

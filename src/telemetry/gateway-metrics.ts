@@ -317,26 +317,22 @@ const OTHER_PATHS = '(other)';
  * Creates a function that returns the reporter of an upstream, which counts deviations from the contract, and logs each one that is the first of its kind
  * at its place. With a name, the metric of the upstream has the label `upstream`.
  */
-function createDeviationReports(
-  logger: Logger,
-  counters: Counters,
-): (upstreamName: string | undefined) => ReportDeviation {
+function createDeviationReports(logger: Logger, counters: Counters) {
   const help = 'Inspected responses of the service that deviate from the contract, by place and kind.';
   const labels = ['upstream', 'method', 'route', 'path', 'kind'];
   const countOf = counters.addCounter('notigraph_upstream_deviations_total', help, labels);
   const hasOwnCount = createFirst(MAX_PLACES);
 
-  return (upstreamName) => (endpoint, deviation) => {
-    const { method, route } = endpoint;
-    const { kind, path } = deviation;
-    const isOwn = hasOwnCount([upstreamName, method, route, kind, path].join(' '));
-    const count = countOf(upstreamName, method, route, isOwn ? path : OTHER_PATHS, kind);
-    if (count.value === 0) {
-      logger.warn(
-        count.labels,
-        'a response of the service deviates from the contract; operations that do not use the field are unaffected',
-      );
-    }
-    count.value += 1;
-  };
+  return (upstreamName: string | undefined): ReportDeviation =>
+    ({ method, route }, { kind, path }) => {
+      const isOwn = hasOwnCount([upstreamName, method, route, kind, path].join(' '));
+      const count = countOf(upstreamName, method, route, isOwn ? path : OTHER_PATHS, kind);
+      if (count.value === 0) {
+        logger.warn(
+          count.labels,
+          'a response of the service deviates from the contract; operations that do not use the field are unaffected',
+        );
+      }
+      count.value += 1;
+    };
 }

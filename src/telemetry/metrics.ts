@@ -121,12 +121,9 @@ interface Branch<Entry> {
 }
 
 /** Returns a function that returns the same entry for the same values of labels. A tree, because to join them into a key takes ten times as long. */
-function byLabels<Entry>(
-  names: readonly string[],
-  create: (labels: Labels) => Entry,
-): (...values: LabelValues) => Entry {
+function byLabels<Entry>(names: readonly string[], create: (labels: Labels) => Entry) {
   const root: Branch<Entry> = { next: new Map() };
-  return (...values) => {
+  return (...values: LabelValues): Entry => {
     let branch = root;
     for (const value of values) {
       let next = branch.next.get(value);
