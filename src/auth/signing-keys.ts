@@ -80,19 +80,15 @@ function createRemoteJwks(url: URL, logger: Logger) {
       });
       await fetching;
     }
-    if (last === undefined || performance.now() - last.fetchedAt > MAX_STALE_MS) {
+    // To judge a token that no key has signed, the fetch must not have failed, nor too many tokens wait for it.
+    const isRefused = ageMs === COOLDOWN_MS && (failure ?? fetching) !== undefined;
+    if (last === undefined || isRefused || performance.now() - last.fetchedAt > MAX_STALE_MS) {
       throw new AuthenticationError('KEYS_UNAVAILABLE');
     }
     return last.keys;
   }
 
-  return async (source: Source, isRenewal: boolean): Promise<JWTVerifyGetKey> => {
-    const keys = await renewAfter(isRenewal ? COOLDOWN_MS : MAX_AGE_MS, source);
-    if (isRenewal && (failure ?? fetching) !== undefined) {
-      throw new AuthenticationError('KEYS_UNAVAILABLE'); // The fetch has failed, or too many tokens wait for it.
-    }
-    return keys;
-  };
+  return (source: Source, isRenewal: boolean) => renewAfter(isRenewal ? COOLDOWN_MS : MAX_AGE_MS, source);
 }
 
 export type RemoteKeys = (url: URL, ...source: Source) => ReadKeys;

@@ -77,13 +77,9 @@ export function createToolServers(
       return toToolResult((await call).body, tool, failures, maxResultBytes);
     });
     // The package refuses handlers of methods that aren't announced.
-    server.fallbackRequestHandler = async ({ method }) => {
-      const list = EMPTY_LISTS.get(method);
-      if (list === undefined) {
-        throw new ProtocolError(ProtocolErrorCode.MethodNotFound, 'Method not found');
-      }
-      return list;
-    };
+    server.fallbackRequestHandler = async ({ method }) =>
+      EMPTY_LISTS.get(method) ??
+      Promise.reject(new ProtocolError(ProtocolErrorCode.MethodNotFound, 'Method not found'));
     return server;
   };
 }
@@ -216,11 +212,8 @@ function explain({ message, extensions }: Record<string, unknown>): string {
     outcome === 'UNKNOWN'
       ? 'Read the record before you call the tool again.'
       : advise(code, retryable === true, retryAfterSeconds);
-  return [
-    toSentence(String(message)),
-    ...(outcome === 'NOT_APPLIED' ? ['The change was not applied.'] : []),
-    advice,
-  ].join(' ');
+  const unchanged = outcome === 'NOT_APPLIED' ? ['The change was not applied.'] : [];
+  return [toSentence(String(message)), ...unchanged, advice].join(' ');
 }
 
 const toSentence = (message: string): string => (/[.!?]$/.test(message) ? message : `${message}.`);
