@@ -11,6 +11,7 @@ import type {
   InvalidationReason,
   Outcome,
   ServiceState,
+  SocketStats,
 } from '../upstream/call-events.ts';
 import type { ReportDeviation } from '../upstream/contract/drift.ts';
 import { type Endpoint, isUpstreamError } from '../upstream/errors.ts';
@@ -129,29 +130,19 @@ const labelsOf = (upstreamName: string | undefined): Labels =>
 
 /** Returns the samples of the services, by the names of their upstreams. */
 export function serviceSamples(states: readonly (readonly [upstreamName: string | undefined, ServiceState])[]) {
-  const gaugeOf = (name: string, help: string, toValue: (state: ServiceState) => number, merge?: 'max') =>
-    gauge(
-      name,
-      help,
-      states.map(([upstreamName, state]) => [labelsOf(upstreamName), toValue(state)]),
-      merge,
-    );
+  const each = (toValue: (state: ServiceState) => number) =>
+    states.map(([upstreamName, state]) => [labelsOf(upstreamName), toValue(state)] as const);
+  const sockets = (name: keyof SocketStats) => each((state) => state.sockets[name]);
+  const calls = each((state) => state.waiting);
+  const circuits = each((state) => CIRCUIT_STATE_VALUES[state.circuit]);
   const circuit =
     'State of the circuit breaker. 0: closed, 1: half-open, one call is or will be sent as a probe, 2: open.';
   return [
-    gaugeOf(
-      'notigraph_upstream_calls_waiting',
-      'Calls waiting for other calls with the same API key.',
-      (state) => state.waiting,
-    ),
-    gaugeOf('notigraph_upstream_sockets_open', 'Connections to the service.', ({ sockets }) => sockets.open),
-    gaugeOf('notigraph_upstream_sockets_free', 'Requests that could be sent at once.', ({ sockets }) => sockets.free),
-    gaugeOf(
-      'notigraph_upstream_requests_waiting',
-      'Requests waiting for a connection.',
-      ({ sockets }) => sockets.waiting,
-    ),
-    gaugeOf('notigraph_circuit_breaker_state', circuit, (state) => CIRCUIT_STATE_VALUES[state.circuit], 'max'),
+    gauge('notigraph_upstream_calls_waiting', 'Calls waiting for other calls with the same API key.', calls),
+    gauge('notigraph_upstream_sockets_open', 'Connections to the service.', sockets('open')),
+    gauge('notigraph_upstream_sockets_free', 'Requests that could be sent at once.', sockets('free')),
+    gauge('notigraph_upstream_requests_waiting', 'Requests waiting for a connection.', sockets('waiting')),
+    gauge('notigraph_circuit_breaker_state', circuit, circuits, 'max'),
   ];
 }
 
@@ -198,18 +189,11 @@ export function rateLimitSamples(store: { isUp: boolean; fallbacks: number } | u
     return [];
   }
   const { isUp, fallbacks } = store;
+  const up = 'Whether Redis counts rate limits (1), or a process on its own (0).';
+  const fallback = 'Times that a process started to count rate limits on its own.';
   return [
-    gauge(
-      'notigraph_rate_limit_store_up',
-      'Whether Redis counts rate limits (1), or a process on its own (0).',
-      isUp ? 1 : 0,
-      'min',
-    ),
-    counter(
-      'notigraph_rate_limit_fallbacks_total',
-      'Times that a process started to count rate limits on its own.',
-      fallbacks,
-    ),
+    gauge('notigraph_rate_limit_store_up', up, isUp ? 1 : 0, 'min'),
+    counter('notigraph_rate_limit_fallbacks_total', fallback, fallbacks),
   ];
 }
 
