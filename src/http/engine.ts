@@ -87,15 +87,8 @@ export function createEngine(
       execute: (variableValues) =>
         untilDeadline(context, operation, async () => {
           const contextValue = await contextFactory();
-          return requireSingleResult(
-            await executeFn({
-              schema: currentSchema,
-              document: document.node,
-              operationName,
-              contextValue,
-              variableValues,
-            }),
-          );
+          const args = { schema: currentSchema, document: document.node, operationName, contextValue, variableValues };
+          return requireSingleResult(await executeFn(args));
         }),
     };
   }

@@ -170,8 +170,12 @@ export function createPipeline(
       if (hash === undefined) {
         noteUnlisted(text, operation, context, result.errors !== undefined);
       }
-      const explained = state.flags.isExplained ? await explain(result, operation, context, params) : result;
-      return respond(state, { result: explained });
+      const { explainer } = context;
+      if (explainer !== undefined && 'data' in result) {
+        const scopes = operation.findMissingScopes(NO_SCOPES, params.variables);
+        return respond(state, { result: await explainer.explain(result, scopes) });
+      }
+      return respond(state, { result });
     } catch (error) {
       return respond(state, { error }); // Unexpected errors are logged and masked.
     } finally {
@@ -222,16 +226,3 @@ const toYogaParams = ({ operationName, variables, extensions }: Params, query: s
 });
 
 const NO_SCOPES = new Set<never>();
-
-/** Adds the explanation to the result of an operation that was executed without sending anything upstream. */
-async function explain(
-  result: ExecutionResult,
-  { findMissingScopes }: Operation,
-  { explainer }: GatewayContext,
-  { variables }: Params,
-): Promise<ExecutionResult> {
-  if (explainer === undefined || !('data' in result)) {
-    return result;
-  }
-  return explainer.explain(result, findMissingScopes(NO_SCOPES, variables));
-}

@@ -79,15 +79,8 @@ export function createRespond(
     };
     trace?.end(entry);
     log(entry);
-    return {
-      status,
-      headers: cors.headers(
-        request,
-        { 'content-type': mediaType, ...limitHeaders(allowance, cost, usage, errors), ...headers },
-        requestId,
-      ),
-      body: text,
-    };
+    const own = { 'content-type': mediaType, ...limitHeaders(allowance, cost, usage, errors), ...headers };
+    return { status, headers: cors.headers(request, own, requestId), body: text };
   };
 }
 
@@ -144,34 +137,26 @@ function toErrorContent(
 ): Content {
   if (failure instanceof Refusal) {
     const outcome = operation?.type === 'mutation' && { outcome: 'NOT_APPLIED' as const };
-    return {
-      status: failure.status,
-      headers: failure.headers,
-      body: { errors: refusalErrors(failure, { requestId, ...outcome }) },
-    };
+    const { status, headers } = failure;
+    return { status, headers, body: { errors: refusalErrors(failure, { requestId, ...outcome }) } };
   }
   const graphqlErrors = toGraphQLErrors(failure);
   const errors = graphqlErrors.map(toClientError);
   // As in responses of this type (GraphQL over HTTP, section 6.4.1), if the client explicitly accepts it: otherwise, status codes are more useful.
   const allowsStatus200 = mediaType === DEFAULT_TYPE && /application\/json/i.test(request.header('accept') ?? '');
   const isDocument = errors.every(({ extensions }) => DOCUMENT_ERROR_CODES.has(extensions.code));
-  return {
-    status:
-      isDocument && allowsStatus200 ? 200 : Math.max(...errors.map((error, i) => statusOf(error, graphqlErrors[i]))),
-    headers: Object.assign({}, ...graphqlErrors.map(headersOf)),
-    body: { errors },
-  };
+  const statuses = errors.map((error, i) => statusOf(error, graphqlErrors[i]));
+  const headers: Content['headers'] = Object.assign({}, ...graphqlErrors.map(headersOf));
+  return { status: isDocument && allowsStatus200 ? 200 : Math.max(...statuses), headers, body: { errors } };
 }
 
 function toGraphQLErrors(failure: unknown): readonly GraphQLError[] {
   if (failure instanceof InvalidDocument) {
     return failure.errors;
   }
-  if (isGraphQLError(failure)) {
-    return [failure];
-  }
-  if (Array.isArray(failure) && failure.length > 0 && failure.every(isGraphQLError)) {
-    return failure;
+  const failures = [failure].flat();
+  if (failures.length > 0 && failures.every(isGraphQLError)) {
+    return failures;
   }
   const originalError =
     failure instanceof Error ? failure : new Error(`thrown value is not an error: ${String(failure)}`);
@@ -210,12 +195,7 @@ interface ResponseBody {
  *
  * @param type type of the operation; undefined if it was not executed
  */
-function limitSize(
-  body: ResponseBody,
-  maxBytes: number,
-  requestId: string,
-  type: Operation['type'] | undefined,
-): { text: string; errors: readonly ClientError[] | undefined } {
+function limitSize(body: ResponseBody, maxBytes: number, requestId: string, type: Operation['type'] | undefined) {
   const text = JSON.stringify(body);
   if (text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes) {
     return { text, errors: body.errors };
@@ -223,23 +203,14 @@ function limitSize(
   const message = `The result is larger than ${maxBytes} bytes and was dropped. Request less data, or use several operations.`;
   const details = { code: 'RESULT_LIMIT_EXCEEDED', retryable: false, requestId } as const;
   const rootFields = type === 'mutation' ? Object.keys(body.data ?? {}) : [];
+  const errorOf = (name: string): ClientError =>
+    findNotApplied(body.errors, name) ?? { message, path: [name], extensions: { ...details, outcome: 'UNKNOWN' } };
   const errors: readonly ClientError[] =
-    rootFields.length === 0
-      ? [{ message, extensions: details }]
-      : rootFields.map(
-          (name) =>
-            findNotApplied(body.errors, name) ?? {
-              message,
-              path: [name],
-              extensions: { ...details, outcome: 'UNKNOWN' },
-            },
-        );
+    rootFields.length === 0 ? [{ message, extensions: details }] : rootFields.map(errorOf);
   const data = type === 'mutation' ? Object.fromEntries(rootFields.map((name) => [name, null])) : null;
   const { upstream } = body.extensions ?? {};
-  return {
-    text: JSON.stringify({ data, errors, ...(upstream !== undefined && { extensions: { upstream } }) }),
-    errors,
-  };
+  const extensions = upstream !== undefined && { extensions: { upstream } };
+  return { text: JSON.stringify({ data, errors, ...extensions }), errors };
 }
 
 /** Returns the error of a root field that was not executed because execution had already stopped. */
@@ -283,14 +254,8 @@ function afterCharge(
 }
 
 /** Returns the limit with fewer remaining calls. */
-function lowerOf(
-  gatewayLimit: RateLimitState | undefined,
-  upstream: RateLimitState | undefined,
-): RateLimitState | undefined {
-  const isUpstream =
-    (upstream?.remaining ?? Number.POSITIVE_INFINITY) < (gatewayLimit?.remaining ?? Number.POSITIVE_INFINITY);
-  return isUpstream ? upstream : (gatewayLimit ?? upstream);
-}
+const lowerOf = (own?: RateLimitState, upstream?: RateLimitState): RateLimitState | undefined =>
+  own === undefined || (upstream !== undefined && upstream.remaining < own.remaining) ? upstream : own;
 
 /** Returns the longest `retryAfterSeconds` of errors with the code RATE_LIMITED. */
 function findRetryAfter(errors: readonly ClientError[]): number | undefined {
