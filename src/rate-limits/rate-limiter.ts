@@ -75,12 +75,7 @@ export const waitFor = ({ msPerCall, emptyMs }: Bucket, missingMs: number, cost:
  * @param missingMs time until the bucket is full, after the change
  * @param waitMs time until a rejected cost can be taken; undefined if it was granted
  */
-export function allowanceOf(
-  { msPerCall, emptyMs }: Bucket,
-  { calls }: RateLimit,
-  missingMs: number,
-  waitMs?: number,
-): Allowance {
+export function allowanceOf({ msPerCall, emptyMs }: Bucket, { calls }: RateLimit, missingMs: number, waitMs?: number) {
   const allowance: Allowance = {
     isAllowed: waitMs === undefined,
     limit: calls,

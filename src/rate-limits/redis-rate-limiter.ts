@@ -123,15 +123,10 @@ export function createRateLimiters(logger: Logger, now?: () => number, redisTime
      * @throws {MissingPackageError} if the store is Redis and its client is not installed
      */
     open(store: GatewaySettings['rateLimits']['store']): RateLimiter {
+      const { redis } = store === 'memory' ? {} : store;
+      const options = redis && { ...redis, prefix: `${redis.keyPrefix}limit:`, logger, timeoutMs: redisTimeoutMs };
       const { resource, release } = limiters.open(JSON.stringify(store), () =>
-        store === 'memory'
-          ? createMemoryRateLimiter(now)
-          : createRedisRateLimiter({
-              ...store.redis,
-              prefix: `${store.redis.keyPrefix}limit:`,
-              logger,
-              timeoutMs: redisTimeoutMs,
-            }),
+        options ? createRedisRateLimiter(options) : createMemoryRateLimiter(now),
       );
       return { ...resource, [Symbol.asyncDispose]: release };
     },

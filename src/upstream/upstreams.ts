@@ -22,7 +22,7 @@ import type { Connect } from './transport/connector.ts';
 import { serviceAddressOf } from './transport/path.ts';
 import { probeUpstream } from './transport/probe.ts';
 import { type ResponseBuffer, SocketPool } from './transport/socket-pool.ts';
-import { createTlsFiles, nameProblems, type TlsFiles } from './transport/tls-files.ts';
+import { createTlsFiles, nameProblems } from './transport/tls-files.ts';
 
 type SettingsOfUpstream = Omit<GatewaySettings, 'upstream'> & { upstreamUrl: URL };
 
@@ -112,11 +112,8 @@ export class Upstreams {
 
   /** Sends one read without a key to each. Returns a sentence for each one that has a problem; undefined if there is none. */
   async check(): Promise<string | undefined> {
-    const upstreams = [...this.#byName.values()];
-    const problems = await Promise.all(
-      upstreams.map(({ name, own, pool }) => probeUpstream(own.upstreamUrl, pool, name)),
-    );
-    return problems.filter((problem) => problem !== undefined).join(' ') || undefined;
+    const probes = [...this.#byName.values()].map(({ name, own, pool }) => probeUpstream(own.upstreamUrl, pool, name));
+    return (await Promise.all(probes)).filter((problem) => problem !== undefined).join(' ') || undefined;
   }
 
   /** Returns the state of each upstream, by its name. */
@@ -172,12 +169,7 @@ function openUpstream(
   return { name, own, pool, service, files };
 }
 
-function readTls(
-  name: string | undefined,
-  { tls }: SettingsOfUpstream,
-  logger: Logger,
-  now: () => Date,
-): TlsFiles | undefined {
+function readTls(name: string | undefined, { tls }: SettingsOfUpstream, logger: Logger, now: () => Date) {
   const files =
     tls &&
     createTlsFiles(tls, (expiry) => {
@@ -246,16 +238,8 @@ export class CacheStores {
     }
     const { redis } = store;
     const secret = readSecret('cacheSecret', source);
-    return this.#stores.open(
-      JSON.stringify([store, secret]),
-      () =>
-        new RedisCacheStore({
-          ...redis,
-          prefix: `${redis.keyPrefix}cache:`,
-          secret,
-          logger: this.#logger,
-          timeoutMs: this.#redisTimeoutMs,
-        }),
-    );
+    const shared = { logger: this.#logger, timeoutMs: this.#redisTimeoutMs };
+    const options = { ...redis, ...shared, prefix: `${redis.keyPrefix}cache:`, secret };
+    return this.#stores.open(JSON.stringify([store, secret]), () => new RedisCacheStore(options));
   }
 }
