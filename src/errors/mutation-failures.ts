@@ -95,16 +95,11 @@ function saysNotFound({ status, message }: UpstreamError, { resource, id }: { re
   return status === 400 && new RegExp(`\\b(?:${forms.join('|')})`, 'i').test(words.join(' '));
 }
 
-const toItemFailure = (error: UpstreamError): Failure => ({
-  __typename: 'UpstreamFailure',
-  code: 'UPSTREAM_FAILURE',
-  message: error.message,
-  replayed: error.isReplayed,
-  status: error.status,
-  retryable: error.retryable,
-  retryAfterSeconds: error.retryAfterSeconds,
-  outcome: error.outcome ?? 'UNKNOWN',
-});
+function toItemFailure(error: UpstreamError): Failure {
+  const { message, isReplayed: replayed, status, retryable, retryAfterSeconds, outcome = 'UNKNOWN' } = error;
+  const kind = { __typename: 'UpstreamFailure', code: 'UPSTREAM_FAILURE' } as const;
+  return { ...kind, message, replayed, status, retryable, retryAfterSeconds, outcome };
+}
 
 /** Returns the error of a field after a write that was applied, or may have been. Other errors than these are masked, with the same outcome. */
 export function afterWrite(error: unknown): unknown {

@@ -123,18 +123,14 @@ export function errorOf(
   });
 }
 
-export const clientClosed = (
+export function clientClosed(
   endpoint: Endpoint,
   { sent, status, outcome }: Pick<UpstreamError, 'sent' | 'status' | 'outcome'>,
   cause: unknown,
-): UpstreamError =>
-  errorOf('clientClosed', endpoint, {
-    status,
-    retryable: endpoint.method === 'GET' || outcome === 'NOT_APPLIED',
-    outcome,
-    sent,
-    cause,
-  });
+): UpstreamError {
+  const retryable = endpoint.method === 'GET' || outcome === 'NOT_APPLIED';
+  return errorOf('clientClosed', endpoint, { status, retryable, outcome, sent, cause });
+}
 
 /**
  * Returns the error for a call that ended before its response.
@@ -161,18 +157,11 @@ export function endedEarly(
 }
 
 /** Returns the error for a call after an attempt or another write that may have been applied, even if this call was rejected or is a read. */
-export const afterUnknownOutcome = (error: UpstreamError): UpstreamError =>
-  error.outcome === 'UNKNOWN'
-    ? error
-    : Object.assign(
-        new UpstreamError({
-          ...error,
-          message: addUnknownOutcome(error.message),
-          retryable: false,
-          cause: error.cause,
-        }),
-        { outcome: 'UNKNOWN' as const },
-      );
+export function afterUnknownOutcome(error: UpstreamError): UpstreamError {
+  const { message, cause, outcome } = error;
+  const unknown = { ...error, message: addUnknownOutcome(message), retryable: false, cause };
+  return outcome === 'UNKNOWN' ? error : Object.assign(new UpstreamError(unknown), { outcome: 'UNKNOWN' as const });
+}
 
 /** Added to the message of a failure that the service has stored. */
 export const STORED_FAILURE = 'The service stored this failure under the idempotency key, so use a new key.';

@@ -319,12 +319,7 @@ export class Explainer extends FieldCalls {
 /** Runs the resolver of a mutation's field. Its result is null if a write was recorded, so that plugins see no error either. */
 const recordWrites = (resolve: () => Promise<unknown>): Promise<unknown> =>
   resolve()
-    .catch((error) => {
-      if (!(error instanceof NotSent)) {
-        throw error;
-      }
-      return null;
-    })
+    .catch((error) => (error instanceof NotSent ? null : Promise.reject(error)))
     .finally(() => nextTurn()); // Other items of a bulk write are recorded in the same turn.
 
 const isSameRead = (one: UpstreamRequest, other: UpstreamRequest): boolean =>
