@@ -34,11 +34,8 @@ export function setting<Schema extends z.ZodType>(
   description: string,
   info: Partial<SettingInfo> = {},
 ): Schema {
-  SETTING_INFO.add(schema, {
-    description,
-    ...(schema instanceof z.ZodExactOptional && { defaultText: 'none' }),
-    ...info,
-  });
+  const usual = schema instanceof z.ZodExactOptional && { defaultText: 'none' };
+  SETTING_INFO.add(schema, { description, ...usual, ...info });
   return schema;
 }
 

@@ -75,13 +75,8 @@ function toProblems(issue: z.core.$ZodIssue, at: readonly PropertyKey[] = []): S
       return meant.flatMap((inner) => toProblems(inner, path));
     }
   }
-  return [
-    {
-      path,
-      message: issue.message,
-      ...(issue.code === 'unrecognized_keys' && { at: [...path, ...issue.keys.slice(0, 1)] }),
-    },
-  ];
+  const place = issue.code === 'unrecognized_keys' && { at: [...path, ...issue.keys.slice(0, 1)] };
+  return [{ path, message: issue.message, ...place }];
 }
 
 /** Whether the value has the form of an alternative, and something inside it is wrong. */
