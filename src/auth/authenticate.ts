@@ -129,11 +129,7 @@ function malformed(schemes: readonly Scheme[], problem = 'malformed'): Authentic
       });
 }
 
-function toRefusal(
-  { message, reason }: AuthenticationError,
-  authorization: string,
-  schemes: readonly Scheme[],
-): Refusal {
+function toRefusal({ message, reason }: AuthenticationError, authorization: string, schemes: readonly Scheme[]) {
   if (reason === 'KEYS_UNAVAILABLE') {
     return refuse('SIGN_IN_UNAVAILABLE', message, { retryAfterSeconds: KEYS_RETRY_SECONDS });
   }

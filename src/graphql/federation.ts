@@ -236,6 +236,8 @@ function findKey(entity: Entity, representation: Representation) {
   return undefined;
 }
 
+export type SchemaSettings = Pick<GatewaySettings, 'federation' | 'introspection'>;
+
 type MaySeeSchema = (context: Pick<GatewayContext, 'request'>) => boolean;
 
 /**
@@ -243,10 +245,7 @@ type MaySeeSchema = (context: Pick<GatewayContext, 'request'>) => boolean;
  *
  * @throws {SecretError} if the file of the secret can't be used
  */
-export function createSchemaAccess({
-  introspection,
-  federation,
-}: Pick<GatewaySettings, 'introspection' | 'federation'>): MaySeeSchema {
+export function createSchemaAccess({ introspection, federation }: SchemaSettings): MaySeeSchema {
   const source = typeof federation === 'object' ? federation.routerSecret : undefined;
   const secret = source && readSecret('routerSecret', source);
   if (introspection || secret === undefined) {

@@ -272,11 +272,7 @@ const argsOf = ({ params: [name = ''] }: DeclaredEndpoint, key: string): KeyArgs
  * Returns one row per key, in the order of the keys, as DataLoader requires. The entry is null if no row has the key. Other rows are omitted;
  * of several rows with the same key, the first is used.
  */
-export function alignByKey<Row>(
-  keys: readonly string[],
-  rows: readonly Row[],
-  keyOf: (row: Row) => unknown,
-): (Row | null)[] {
+export function alignByKey<Row>(keys: readonly string[], rows: readonly Row[], keyOf: (row: Row) => unknown) {
   const byKey = new Map<string, Row>();
   for (const row of rows) {
     const key = toId(keyOf(row));

@@ -3,12 +3,11 @@
 import { type GraphQLSchema, lexicographicSortSchema, printSchema, validateSchema } from 'graphql';
 import { memoize, memoizeBySource } from '../lib/memoize.ts';
 import { unknownName } from '../settings/define.ts';
-import type { GatewaySettings } from '../settings/settings.ts';
 import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
 import { kindOf } from '../upstream/endpoint-options.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
 import { dependentCallsOf } from './calls/declared-calls.ts';
-import { createSchemaAccess, findUnknownDirectives, toSubgraph } from './federation.ts';
+import { createSchemaAccess, findUnknownDirectives, type SchemaSettings, toSubgraph } from './federation.ts';
 import { assertModule, clash, defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
 import { wrapResolvers, wrapTypeResolvers } from './resolvers.ts';
 import { scalars } from './scalars.ts';
@@ -55,8 +54,6 @@ const BUILT_IN: readonly GatewayModule[] = [
   workflows,
 ];
 
-type SchemaSettings = Pick<GatewaySettings, 'federation' | 'introspection'>;
-
 const NO_SUBGRAPH: SchemaSettings = { federation: false, introspection: true };
 
 /**
@@ -82,11 +79,7 @@ const builtInSchema = memoizeBySource(
   () => buildWrapped(NO_SUBGRAPH, []),
 );
 
-function buildWrapped(
-  settings: SchemaSettings,
-  modules: readonly GatewayModule[],
-  report?: (problem: string) => void,
-): GraphQLSchema {
+function buildWrapped(settings: SchemaSettings, modules: readonly GatewayModule[], report?: (problem: string) => void) {
   const { schema, moduleOf } = buildSchema(modules);
   schema.description = DESCRIPTION;
   describeScopes(schema);

@@ -56,11 +56,7 @@ function requireAllowed(allowance: Allowance, secondsPerCall: number): Admission
 }
 
 /** Creates the refusal of a request that exceeds a rate limit: `of this gateway`, for example. */
-export const rateLimited = (
-  limit: string,
-  { retryAfterSeconds = 1 }: Allowance,
-  headers: Refusal['headers'] = {},
-): Refusal =>
+export const rateLimited = (limit: string, { retryAfterSeconds = 1 }: Allowance, headers: Refusal['headers'] = {}) =>
   refuse('RATE_LIMITED', `The rate limit ${limit} is exceeded. Send the request again later.`, {
     retryAfterSeconds,
     headers,

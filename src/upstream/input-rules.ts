@@ -65,11 +65,7 @@ function assertArgs(endpoint: DeclaredEndpoint, args: CallArgs & WriteOptions): 
 
 const PARTS = ['query', 'body', 'headers'];
 
-export function headersOf(
-  endpoint: DeclaredEndpoint,
-  declared: DeclaredHeaders,
-  args: CallArgs,
-): Record<string, string> {
+export function headersOf(endpoint: DeclaredEndpoint, declared: DeclaredHeaders, args: CallArgs) {
   const { headers: given = {} } = args;
   const unknown = Object.keys(given).find((name) => declared[name] !== true);
   if (unknown !== undefined) {

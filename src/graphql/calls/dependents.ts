@@ -16,7 +16,6 @@ import { orUndefined } from '../../lib/caught.ts';
 import type { UpstreamRequest } from '../../upstream/request.ts';
 import { variablesOf } from '../executor/graphql-js.ts';
 import { planSelection } from '../executor/plans.ts';
-import type { FieldPlan } from '../executor/selections.ts';
 import { type DependentCalls, dependentCallsOf } from './declared-calls.ts';
 
 /** Selected field. Data of other calls decides how many calls it makes. */
@@ -99,11 +98,7 @@ function findDependents(info: GraphQLResolveInfo, { type, nodes, count, after }:
 }
 
 /** Returns the selected fields. There are none if a condition is invalid, because then an object of this type fails. */
-function fieldsOf(
-  info: GraphQLResolveInfo,
-  type: GraphQLObjectType,
-  selectionSets: readonly SelectionSetNode[],
-): readonly FieldPlan[] {
+function fieldsOf(info: GraphQLResolveInfo, type: GraphQLObjectType, selectionSets: readonly SelectionSetNode[]) {
   return orUndefined(() => planSelection(info, type, selectionSets, variablesOf(info)).fields) ?? [];
 }
 

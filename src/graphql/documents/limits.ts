@@ -27,10 +27,7 @@ const MAX_SCHEMA_ALIASES = 5;
 const SCHEMA_FIELDS: ReadonlySet<string> = new Set(['__schema', '__type', '_service']);
 
 /** Finds the first exceeded limit. Returns a message that names it, or undefined. */
-export function findExceededLimit(
-  document: DocumentNode,
-  { maxDepth, maxRootFields, maxFields }: DocumentLimits,
-): string | undefined {
+export function findExceededLimit(document: DocumentNode, { maxDepth, maxRootFields, maxFields }: DocumentLimits) {
   const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
   if (operations.some(({ operation }) => operation === 'subscription')) {
     return 'Subscriptions are not supported; use a query.';

@@ -91,10 +91,7 @@ const defaultsOf = ({ variableDefinitions = [] }: OperationDefinitionNode): Vari
   );
 
 /** Returns false only if `@skip` or `@include` certainly exclude a selection. */
-function canInclude(
-  { directives = [] }: SelectionNode,
-  conditionOf: (variable: string) => boolean | undefined,
-): boolean {
+function canInclude({ directives = [] }: SelectionNode, conditionOf: (variable: string) => boolean | undefined) {
   return directives.every(({ name, arguments: args = [] }) => {
     const condition = args.find((argument) => argument.name.value === 'if')?.value;
     const literal = condition?.kind === Kind.BOOLEAN ? condition.value : undefined;

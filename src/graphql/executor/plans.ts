@@ -4,7 +4,6 @@ import {
   assertValidSchema,
   type DocumentNode,
   type FieldNode,
-  type GraphQLField,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
@@ -192,11 +191,7 @@ function planField(
 /** Fields of introspection. Types other than the root type of queries have only the first. */
 const META_FIELDS = [TypeNameMetaFieldDef, SchemaMetaFieldDef, TypeMetaFieldDef];
 
-function findDefinition(
-  schema: GraphQLSchema,
-  parentType: GraphQLObjectType,
-  name: string,
-): GraphQLField<unknown, unknown> | undefined {
+function findDefinition(schema: GraphQLSchema, parentType: GraphQLObjectType, name: string) {
   const metaFields = parentType === schema.getQueryType() ? META_FIELDS : [TypeNameMetaFieldDef];
   return metaFields.find((field) => field.name === name) ?? parentType.getFields()[name];
 }

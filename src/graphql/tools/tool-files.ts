@@ -79,11 +79,7 @@ function readTool(id: string, text: string, { schema, limits }: ToolRules): Tool
     : createTool(name, operation, { document, text, schema });
 }
 
-function findListProblem(
-  name: string,
-  tools: ReadonlyMap<string, Tool>,
-  mutations: readonly string[],
-): string | undefined {
+function findListProblem(name: string, tools: ReadonlyMap<string, Tool>, mutations: readonly string[]) {
   const type = tools.get(name)?.type;
   if (type === undefined) {
     return `names "${name}", which is not in the manifest${suggest(name, mutations)}`;

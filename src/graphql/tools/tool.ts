@@ -137,11 +137,7 @@ const SCALARS: Readonly<Record<string, JsonSchema>> = {
   JSONObject: { type: 'object' },
 };
 
-function toInputSchema(
-  operation: OperationDefinitionNode,
-  document: DocumentNode,
-  schema: GraphQLSchema,
-): ObjectSchema {
+function toInputSchema(operation: OperationDefinitionNode, document: DocumentNode, schema: GraphQLSchema) {
   const descriptions = describeVariables(document, schema);
   const members = (operation.variableDefinitions ?? []).flatMap(({ variable, type: node, defaultValue }): Member[] => {
     const type: GraphQLType | undefined = typeFromAST(schema, node);
