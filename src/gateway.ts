@@ -214,10 +214,8 @@ export function buildGateway(
 
   // Upstream, after all that can be invalid: what is opened here stays open until it is disposed.
   const { metrics } = counts;
-  const nameTenant = createTenantNames(
-    readSecret('logSecret', settings.logSecret ?? logSecret),
-    browser?.tenantKeys.tenantOf,
-  );
+  const nameSecret = readSecret('logSecret', settings.logSecret ?? logSecret);
+  const nameTenant = createTenantNames(nameSecret, browser?.tenantKeys.tenantOf);
   const audit = settings.audit && createAuditLog(settings.audit, logger, counts.countAuditLine, nameTenant, now);
   const upstreams = new Upstreams(settings, {
     ...deps,
@@ -308,10 +306,7 @@ export function buildGateway(
     degradations() {
       const limits = describeStore(limiter.status());
       const cache = upstreams.cacheStore?.stats().problem;
-      return {
-        ...(limits !== undefined && { 'rate limits': limits }),
-        ...(cache !== undefined && { cache }),
-      };
+      return { ...(limits !== undefined && { 'rate limits': limits }), ...(cache !== undefined && { cache }) };
     },
     dispose,
     [Symbol.asyncDispose]: dispose,

@@ -127,11 +127,7 @@ class NodeRequest implements IncomingRequest {
     }
     const signal = new AbortController();
     this.signal.addEventListener('abort', () => signal.abort());
-    return new Request(`http://${host}${this.target ?? '/'}`, {
-      method: this.method,
-      headers,
-      signal: signal.signal,
-    });
+    return new Request(`http://${host}${this.target ?? '/'}`, { method: this.method, headers, signal: signal.signal });
   }
 }
 

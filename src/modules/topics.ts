@@ -161,10 +161,7 @@ export default defineShipped('notigraph/modules/topics', (toolkit) => {
     description: `Adds 1 to ${MAX} subscribers to a topic. Those that don't exist are listed in the result.`,
     scope: 'topics:write',
     endpoint: add,
-    input: {
-      description: 'The topic and the subscribers to add.',
-      fields: subscribersOfTopic,
-    },
+    input: { description: 'The topic and the subscribers to add.', fields: subscribersOfTopic },
     failures: { notFound: { resource: 'Topic', id: ({ key }) => key } },
     inputPath: { topicKey: 'key', subscribers: 'subscriberIds' },
     resolve: async ({ key, subscriberIds }, send) => {
@@ -189,10 +186,7 @@ export default defineShipped('notigraph/modules/topics', (toolkit) => {
     description: `Removes 1 to ${MAX} subscribers from a topic.`,
     scope: 'topics:write',
     endpoint: removeSubscribers,
-    input: {
-      description: 'The topic and the subscribers to remove.',
-      fields: subscribersOfTopic,
-    },
+    input: { description: 'The topic and the subscribers to remove.', fields: subscribersOfTopic },
     failures: { notFound: { resource: 'Topic', id: ({ key }) => key } },
     inputPath: { topicKey: 'key', subscribers: 'subscriberIds' },
     resolve: async ({ key, subscriberIds }, send) => {

@@ -22,10 +22,7 @@ export interface RedisServer {
 export function readRedisServer(server: RedisServer): { url: string; ca?: string[] } {
   const secrets = createSecretFiles({ secrets: secretsOf(server) }, findProblem).secrets();
   const ca = secrets.get('ca');
-  return {
-    url: secrets.get('url') ?? '',
-    ...(ca !== undefined && { ca: [...getCACertificates('default'), ca] }),
-  };
+  return { url: secrets.get('url') ?? '', ...(ca !== undefined && { ca: [...getCACertificates('default'), ca] }) };
 }
 
 const secretsOf = ({ url, ca }: RedisServer): Record<string, Secret> => ({ url, ...(ca !== undefined && { ca }) });

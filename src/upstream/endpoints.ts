@@ -27,10 +27,7 @@ const FEED = ['_id', 'identifier'];
 const GROUP = { identifiedBy: RECORD, recordIds: ['id'] };
 
 /** Creates a feed. The service rejects an existing name with 409. */
-export const createFeed = endpoint('POST /v1/feeds', {
-  idempotent: true,
-  identifiedBy: FEED,
-})
+export const createFeed = endpoint('POST /v1/feeds', { idempotent: true, identifiedBy: FEED })
   .takes<{ body: { name: string } }>()
   .returns<FeedBody>();
 
@@ -66,10 +63,7 @@ export const createNotificationGroup = endpoint('POST /v1/notification-groups', 
   .takes<{ body: { name: string } }>()
   .returns<NotificationGroupBody>();
 
-export const updateNotificationGroup = endpoint('PATCH /v1/notification-groups/{id}', {
-  idempotent: true,
-  ...GROUP,
-})
+export const updateNotificationGroup = endpoint('PATCH /v1/notification-groups/{id}', { idempotent: true, ...GROUP })
   .takes<{ body: { name: string } }>()
   .returns<NotificationGroupBody>();
 

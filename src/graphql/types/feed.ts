@@ -47,10 +47,7 @@ export const feeds = defineModule('feeds', ({ ADDS_ONLY, builder, entity, mutati
       description: 'The feed to delete.',
       fields: (t) => ({ id: t.id({ required: true, description: "The feed's id." }) }),
     },
-    failures: {
-      notFound: { resource: 'Feed', id: ({ id }) => id, byMessage: true },
-      conflict: true,
-    },
+    failures: { notFound: { resource: 'Feed', id: ({ id }) => id, byMessage: true }, conflict: true },
     inputPath: { feedId: 'id' },
     async resolve({ id }, send) {
       const body = await send({ feedId: id });

@@ -31,10 +31,7 @@ export const messages = defineModule('messages', ({ builder, mutation }) => {
           required: true,
           description: 'The id of the transaction, which the service returned when the workflow was triggered.',
         }),
-        channel: t.field({
-          type: Channel,
-          description: 'The channel to delete messages of. Default: all channels.',
-        }),
+        channel: t.field({ type: Channel, description: 'The channel to delete messages of. Default: all channels.' }),
       }),
     },
     failures: { notFound: { resource: 'Transaction', id: ({ transactionId }) => transactionId } },
