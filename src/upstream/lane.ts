@@ -7,8 +7,11 @@ import type { DeclaredEndpoint } from './endpoint.ts';
 import { errorOf, isUpstreamError, type UpstreamError } from './errors.ts';
 import { isOfPerson } from './request.ts';
 
-/** Waiting calls of a tenant's servers at most, and of all its people. With ten in flight that take 100 ms each, the last one waits for a second. */
-const MAX_QUEUED_CALLS = 100;
+/** Waiting calls of a tenant's servers at most. With ten in flight that take 100 ms each, the last one waits for a second. */
+const MAX_OF_SERVERS = 100;
+
+/** Waiting calls of all people of a tenant at most. One of them can have half, so that an operation of 50 calls finds room beside others. */
+const MAX_OF_PEOPLE = 200;
 
 /** Time for which the service counts as having accepted a credential, in milliseconds. */
 const ACCEPTED_MS = 60_000;
@@ -64,8 +67,8 @@ export class Lane<Call extends LaneCall = LaneCall> {
     }
     const own = this.#waiting.itemsOf(call.callerId).length;
     const ofServers = this.#waiting.itemsOf(call.credential).length;
-    const ofPeople = isOfPerson(call) ? this.#waiting.size - ofServers : 0;
-    if (own >= MAX_QUEUED_CALLS - ofPeople) {
+    const room = isOfPerson(call) ? MAX_OF_PEOPLE - (this.#waiting.size - ofServers) : MAX_OF_SERVERS;
+    if (own >= room) {
       return 'full';
     }
     this.#waiting.add(call.callerId, call);

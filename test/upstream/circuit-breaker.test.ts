@@ -296,8 +296,13 @@ describe('a service that accepts requests and never answers', () => {
   it('opens the circuit breaker, with one line in the log, and one when it answers again', async () => {
     let time = 0;
     const now = () => new Date(Date.UTC(2030, 0, 1) + time);
-    await using upstream = await startService(hang);
+    await using upstream = await startService(answer);
     await using gateway = await startGateway(optionsFor(upstream.url, {}), { monotonicNow: () => time, now });
+    for (const key of ['k0', 'k1']) {
+      await read(gateway, 0, key); // The service accepts the keys.
+    }
+    time += 20_000;
+    upstream.script = hang;
     const failed = await Promise.all(Array.from({ length: 10 }, (_, i) => read(gateway, i, `k${i % 2}`)));
     time += 3_000;
     failed.push(...(await Promise.all(Array.from({ length: 10 }, (_, i) => read(gateway, i, `k${i % 2}`)))));
@@ -313,7 +318,7 @@ describe('a service that accepts requests and never answers', () => {
       upstream: 'main',
       code: 'UPSTREAM_TIMEOUT',
       cause: 'The operation timed out.',
-      since: '2030-01-01T00:00:00.000Z',
+      since: '2030-01-01T00:00:20.000Z',
       msg: 'The circuit breaker opened. Calls to the service are paused.',
     };
     expect(linesOf(gateway)).toEqual([expect.objectContaining(opened)]);
@@ -333,7 +338,7 @@ describe('a service that accepts requests and never answers', () => {
       expect.objectContaining({
         level: 40,
         upstream: 'main',
-        since: '2030-01-01T00:00:03.000Z',
+        since: '2030-01-01T00:00:23.000Z',
         ms: 6_000,
         msg: 'The circuit breaker closed. The service responds again.',
       }),
