@@ -6,9 +6,11 @@ import { SCHEMA } from '../../sandbox/src/service.ts';
 const [, , file = '', mode] = process.argv;
 
 function writeForever(database: SandboxDatabase): void {
-  const insert = database.prepare('INSERT INTO feeds (id, environment_id, name) VALUES (hex(randomblob(1000)), ?, ?)');
+  const insert = database.prepare(
+    "INSERT INTO feeds (id, environment_id, name, created_at) VALUES (hex(randomblob(1000)), '', ?, '')",
+  );
   for (let i = 0; ; i += 1) {
-    insert.run('', String(i));
+    insert.run(String(i));
   }
 }
 
