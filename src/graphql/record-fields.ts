@@ -17,7 +17,11 @@ type Members = Record<string, unknown>;
 export const shows = (...members: string[]) => ({ shows: members });
 
 /** Creates the field with the id of a record, which the service sends under two names. */
-export const idField = <Body extends { _id?: string; id?: string }>(t: Fields<Body>, noun: string, note = '') =>
+export const idField = <Body extends { _id?: string; id?: string }>(
+  t: Fields<Body>,
+  noun: string,
+  note = '',
+): FieldRef<GraphTypes> =>
   t.id({
     nullable: true,
     extensions: shows('_id', 'id'),
