@@ -1,17 +1,20 @@
 import { expect, it } from 'vitest';
-import { READ, setUp, WRITES, watchTimers } from '../support/failing-service.ts';
+import { READ, respondHealthy, setUp, WRITES, watchTimers } from '../support/failing-service.ts';
 
 watchTimers();
 
 it('by default an operation times out after 15 s and an attempt after 6 s', async () => {
   const dripped: number[] = [];
-  await using setup = await setUp(({ path }, connection) => {
+  await using setup = await setUp(respondHealthy);
+  await setup.run(READ); // The service accepts the key.
+  setup.upstream.forget();
+  setup.upstream.script = ({ path }, connection) => {
     if (path.endsWith('/drip')) {
       dripped.push(performance.now());
       connection.send('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n');
       connection.drip(' ', 1_000);
     }
-  });
+  };
   const [read, write, drip] = await Promise.all([
     setup.run(READ),
     setup.run(WRITES.createSubscriber),

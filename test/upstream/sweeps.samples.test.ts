@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createPerCredential } from '../../src/lib/per-credential.ts';
+import { Abort, Deadline } from '../../src/lib/signal.ts';
 import { createMemoryRateLimiter } from '../../src/rate-limits/rate-limiter.ts';
+import { Usage } from '../../src/telemetry/usage.ts';
+import { Reader } from '../../src/upstream/call.ts';
 import { endpoint } from '../../src/upstream/endpoint.ts';
 import type { Endpoint } from '../../src/upstream/errors.ts';
 import { createThrottle } from '../../src/upstream/policies/throttle.ts';
@@ -96,22 +99,27 @@ describe('a sweep at every point', () => {
     );
     const slots = 2;
     const { pending, script } = deferResponses();
-    const isOwn = (authorization = '') => /^ApiKey [ab]-/.test(authorization);
-    const respondToStrangers: Script = (request, connection) => {
-      if (isOwn(request.headers.authorization)) {
-        script(request, connection);
-      } else {
-        connection.answer({ status: 401, body: {} });
-      }
-    };
-    await using client = await startClient(respondToStrangers, {
+    const listFeeds = endpoint('GET /v1/feeds', { expect: 'list' }).returns<unknown[]>();
+    const respondToLists: Script = (request, connection) =>
+      request.path === '/v1/feeds' ? connection.answer({ body: { data: [] } }) : script(request, connection);
+    await using client = await startClient(respondToLists, {
       maxConcurrentCallsPerKey: slots,
       maxRetries: 0,
       sockets: 64,
     });
     let run = 0;
 
-    const sweep = () => visitStrangers((stranger) => client.service.isReading(stranger, '/'));
+    const isOver = new Reader(new Deadline(new Abort(), 0), new Usage(), () => {});
+    const request = {
+      endpoint: listFeeds,
+      path: '/v1/feeds',
+      requestId: 'r',
+      args: {},
+      headers: undefined,
+      body: undefined,
+    };
+    const sweep = () =>
+      visitStrangers((credential) => client.service.read({ ...request, credential, callerId: credential }, isOver));
 
     const history = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30, size: 'max' }), async (steps) => {
       run += 1;
@@ -129,10 +137,7 @@ describe('a sweep at every point', () => {
         let seen = -1;
         while (seen !== pending.length) {
           seen = pending.length;
-          await client
-            .operation(`sync-${run}`)
-            .read(endpoint('GET /v1/feeds', { expect: 'list' }).returns<unknown[]>(), {})
-            .catch(codeOf);
+          await client.operation(`sync-${run}`).read(listFeeds, {});
         }
         for (const { request } of pending) {
           if (!arrivals.has(request)) {
@@ -163,6 +168,9 @@ describe('a sweep at every point', () => {
         }
       }
 
+      for (const key of ['a', 'b']) {
+        await client.operation(`${key}-${run}`).read(listFeeds, {}); // The service accepts the keys.
+      }
       for (const next of steps) {
         if (next.kind === 'read' || next.kind === 'write') {
           const authorization = `ApiKey ${next.credential}-${run}`;
