@@ -12,10 +12,9 @@ interface Turn<T> {
 export class FairQueue<T> {
   /** Owners with items, in the order of their turns. */
   readonly #turns: Turn<T>[] = [];
-  #size = 0;
 
   get size(): number {
-    return this.#size;
+    return this.#turns.reduce((sum, { items }) => sum + items.length, 0);
   }
 
   itemsOf(owner: string): readonly T[] {
@@ -30,16 +29,12 @@ export class FairQueue<T> {
     } else {
       turn.items.push(item);
     }
-    this.#size += 1;
   }
 
   remove(owner: string, item: T): void {
     const turn = this.#find(owner);
-    if (turn !== undefined && removeItem(turn.items, item)) {
-      this.#size -= 1;
-      if (turn.items.length === 0) {
-        removeItem(this.#turns, turn);
-      }
+    if (turn !== undefined && removeItem(turn.items, item) && turn.items.length === 0) {
+      removeItem(this.#turns, turn);
     }
   }
 
@@ -54,7 +49,6 @@ export class FairQueue<T> {
     if (turn.items.length > 0) {
       this.#turns.push(turn);
     }
-    this.#size -= 1;
     return item;
   }
 

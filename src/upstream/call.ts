@@ -175,12 +175,7 @@ export class Call implements AttemptOwner, LaneCall, RetryingCall {
       this.#abort(reason); // Its only reader gets what is known about the outcome.
       return;
     }
-    const isSent = this.#state === 'pausing' || this.#failure !== undefined;
-    const progress = isSent
-      ? { sent: true }
-      : this.#state === 'waiting' || this.#attempt === undefined
-        ? { sent: false }
-        : this.#attempt;
+    const progress = this.#failure !== undefined ? { sent: true } : (this.#attempt ?? { sent: false }); // After a failure, it was sent before.
     removeItem(this.#readers, reader);
     if (this.#readers.length === 0) {
       this.#abort(reason);
