@@ -212,13 +212,15 @@ export interface components {
             _id?: string;
             /** @description The same value as `_id`. */
             id?: string;
-            firstName?: string;
-            lastName?: string;
-            email?: string;
-            phone?: string;
-            avatar?: string;
-            locale?: string;
-            data?: components["schemas"]["FreeForm"];
+            firstName?: string | null;
+            lastName?: string | null;
+            email?: string | null;
+            phone?: string | null;
+            avatar?: string | null;
+            locale?: string | null;
+            data?: {
+                [key: string]: unknown;
+            } | null;
             channels?: components["schemas"]["FreeForm"][];
             isOnline?: boolean;
             lastOnlineAt?: string;
@@ -355,9 +357,9 @@ export interface components {
             _id?: string;
             id?: string;
             subscriberId: string;
-            firstName?: string;
-            lastName?: string;
-            avatar?: string;
+            firstName?: string | null;
+            lastName?: string | null;
+            avatar?: string | null;
         };
         MessagePage: {
             page: number;

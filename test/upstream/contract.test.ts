@@ -380,10 +380,13 @@ describe.each(Object.entries(services).filter(([, { isPlain }]) => !isPlain))(
 
     it('trims the id of a new subscriber, only adds channels, and has more after each full page', async () => {
       const create = (fields: object) => ask('POST /v1/subscribers', { subscriberId: `${RUN}-2`, ...fields });
-      const created = await create({ subscriberId: ` ${RUN}-2 `, firstName: 'Ada' });
-      expect(created).toMatchObject({ status: 201, body: { data: { subscriberId: `${RUN}-2`, channels: [] } } });
+      const created = await create({ subscriberId: ` ${RUN}-2 `, firstName: 'Ada', email: null });
+      expect(created).toMatchObject({
+        status: 201,
+        body: { data: { subscriberId: `${RUN}-2`, email: null, channels: [] } },
+      });
       const cleared = (await create({ firstName: null, channels: [] })).body.data;
-      expect(cleared.firstName ?? null).toBe(service.isNewest ? null : 'Ada');
+      expect(cleared.firstName).toBe(service.isNewest ? null : 'Ada');
       const { length } = (await ask('GET /v1/subscribers?limit=100')).body.data;
       expect((await ask(`GET /v1/subscribers?limit=${length}`)).body).toMatchObject({ hasMore: true });
       expect(await ask(`DELETE /v1/subscribers/${RUN}-2`)).toMatchObject({ status: 200 });

@@ -143,17 +143,15 @@ export function createSubscriberWriter(database: SandboxDatabase) {
     const kept = keptOf({ environment, traits }, subscriberId);
     const stored = kept ?? documentOf(find.get(environment.id, subscriberId));
     const known: Row = { _id: createId(now), createdAt: time, updatedAt: time, ...stored };
-    const keepsNulls = traits.has('keeps-nulls');
     const isKept = ([name, value]: [string, unknown]) => value === null && name !== 'email' && '_id' in stored;
-    const sent = Object.entries(fields).filter((field) => !(keepsNulls && isKept(field)));
-    const values = Object.fromEntries(sent.map(([name, value]) => [name, value ?? (keepsNulls ? null : undefined)]));
+    const sent = Object.entries(fields).filter((field) => !(traits.has('keeps-nulls') && isKept(field)));
     const added = toChannels(environment, fields.channels);
     const refused = added.findIndex(({ providerId }) => !INTEGRATIONS.includes(String(providerId)));
     const channels = addChannels(
       toChannels(environment, known.channels),
       added.slice(0, refused < 0 ? undefined : refused),
     );
-    const document = toDocument(environment, known, { ...values, channels }, time);
+    const document = toDocument(environment, known, { ...Object.fromEntries(sent), channels }, time);
     traits.get('soft-deletions')?.delete(kept);
     save.run(text(known, '_id'), environment.id, subscriberId, JSON.stringify(document));
     if (refused >= 0) {
