@@ -1,9 +1,10 @@
-// Fields that many types of records have: ids, times, lists of parts, and `extra`, the members that no other field shows.
+// Fields that many types of records and inputs have: ids, names, times, lists of parts, and `extra`, the members that no other field shows.
 
 import type { FieldMap, FieldRef } from '@pothos/core';
 import { type GraphQLObjectType, getNullableType, isObjectType } from 'graphql';
 import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
+import { NAME } from './arguments.ts';
 import type { GraphTypes } from './builder.ts';
 import { MASKED, visibleJson } from './masking.ts';
 import { requireScopes } from './scopes.ts';
@@ -156,3 +157,7 @@ const fieldsByMember = memoizeByObject((type: GraphQLObjectType) => {
     }),
   );
 });
+
+/** Creates the input field of a name, which must not be blank: the service stores that, and nobody sees such a record. */
+export const nameField = (t: PothosSchemaTypes.InputFieldBuilder<GraphTypes, 'InputObject'>, description: string) =>
+  t.string({ required: true, extensions: NAME, description: `${description} It must not be blank.` });

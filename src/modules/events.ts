@@ -1,6 +1,7 @@
 // Adds mutations that trigger and cancel events.
 
 import { defineShipped } from '../graphql/module.ts';
+import { nameField } from '../graphql/record-fields.ts';
 import { profileFields } from '../graphql/types/subscriber.ts';
 import { isRecord } from '../lib/is-record.ts';
 
@@ -110,7 +111,7 @@ export default defineShipped('notigraph/modules/events', (toolkit) => {
   const EventInput = builder.inputType('EventInput', {
     description: `An event with 1 to ${MAX} recipients.`,
     fields: (t) => ({
-      workflow: t.string({ required: true, description: 'The trigger identifier of the workflow.' }),
+      workflow: nameField(t, 'The trigger identifier of the workflow.'),
       subscriberIds: t.idList({ description: 'The ids of subscribers. Unknown ones are created.' }),
       subscribers: t.field({ type: [EventSubscriberInput], description: 'Subscribers with their profiles.' }),
       topicKeys: t.idList({ description: 'The keys of topics, whose subscribers get the notification.' }),

@@ -3,6 +3,7 @@
 import type { GraphTypes } from '../graphql/builder.ts';
 import { defineShipped } from '../graphql/module.ts';
 import { assertPage, definePage, type PageBody, pageArg, sizeArg } from '../graphql/pages.ts';
+import { nameField } from '../graphql/record-fields.ts';
 import { isRecord } from '../lib/is-record.ts';
 
 /** Maximum subscribers in one mutation. */
@@ -107,7 +108,7 @@ export default defineShipped('notigraph/modules/topics', (toolkit) => {
       description: 'The topic to create.',
       fields: (t) => ({
         key: t.id({ required: true, description: 'The key, which must be unique within the environment.' }),
-        name: t.string({ required: true, description: 'The name that people see.' }),
+        name: nameField(t, 'The name that people see.'),
       }),
     },
     resolve: async ({ key, name }, send) => ({ topic: { name, ...(await send({ body: { key, name } })) } }),
@@ -125,7 +126,7 @@ export default defineShipped('notigraph/modules/topics', (toolkit) => {
       description: 'The topic to rename.',
       fields: (t) => ({
         key: t.id({ required: true, description: "The topic's key." }),
-        name: t.string({ required: true, description: 'The new name.' }),
+        name: nameField(t, 'The new name.'),
       }),
     },
     failures: { notFound: { resource: 'Topic', id: ({ key }) => key } },

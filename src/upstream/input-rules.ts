@@ -24,6 +24,10 @@ export function findTextProblem(field: string, text: string): string | undefined
 export const findProfileProblem = (field: string, text: string): string | undefined =>
   findTextProblem(field, text) ?? (text === '' ? 'must not be empty. Use null to clear it' : undefined);
 
+/** Returns why a text can't be a name. The service stores one of spaces too, which nobody can see. */
+export const findNameProblem = (field: string, text: string): string | undefined =>
+  findTextProblem(field, text) ?? (text.trim() === '' ? 'must not be blank' : undefined);
+
 const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
 
 /**

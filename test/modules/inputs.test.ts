@@ -1,14 +1,17 @@
-import { GraphQLError, parse } from 'graphql';
+import { GraphQLError, isInputObjectType, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { createSchema, printSdl } from '../../src/graphql/schema.ts';
 import { createTool } from '../../src/graphql/tools/tool.ts';
+import events from '../../src/modules/events.ts';
 import inbox from '../../src/modules/inbox.ts';
 import { defineModule, ModuleError } from '../../src/modules/index.ts';
 import messages from '../../src/modules/messages.ts';
 import topics from '../../src/modules/topics.ts';
+import { connectAgent, MCP } from '../support/agent.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import type { Script } from '../support/service.ts';
+import { shippedSchema } from '../support/shipped-documents.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 import { bulkOf } from './example.ts';
 
@@ -360,5 +363,86 @@ describe('optional values and scalars', () => {
     expect(await gateway.run('{ half(price: "3.00") }')).toEqual({ half: '1.50' });
     const { body } = await gateway.send('{ half(price: "3") }');
     expect(body.errors?.[0]?.message).toContain('Cents must have two decimals.');
+  });
+});
+
+/** Inputs with a required text, by mutation, and the path of the text. The running service stores empty names, or fails with 500. */
+const NAMED: Readonly<Record<string, [input: (name: string) => object, path: string]>> = {
+  createNotificationGroup: [(name) => ({ name }), 'name'],
+  updateNotificationGroup: [(name) => ({ id: '2c490ff384e74bd82a99effb', name }), 'name'],
+  createFeed: [(name) => ({ name }), 'name'],
+  createTopic: [(name) => ({ key: 'k1', name }), 'name'],
+  renameTopic: [(name) => ({ key: 'k1', name }), 'name'],
+  triggerEvent: [(workflow) => ({ event: { workflow, subscriberIds: ['s1'] } }), 'event.workflow'],
+  triggerEvents: [
+    (workflow) => ({
+      events: [
+        { workflow: 'w', topicKeys: ['k1'] },
+        { workflow, subscriberIds: ['s1'] },
+      ],
+    }),
+    'events.1.workflow',
+  ],
+};
+
+describe('a name', () => {
+  guards('src/upstream/input-rules.ts', 'findNameProblem');
+
+  const typeNameOf = (name: string) => `${name.slice(0, 1).toUpperCase()}${name.slice(1)}Input`;
+  const documentOf = (name: string) =>
+    `mutation ${name}($input: ${typeNameOf(name)}!) { ${name}(input: $input) {
+      __typename ... on InvalidInputError { message issues { path message } }
+    } }`;
+
+  it.each(Object.entries(NAMED))(
+    'in %s is refused before any call if it is blank',
+    async (mutation, [toInput, path]) => {
+      await using gateway = await startGateway({ service: 'sandbox', modules: [events, topics] });
+      const field = path.split('.').at(-1);
+      const message = `${field} must not be blank.`;
+      for (const name of ['', ' ', '\u3000']) {
+        const data = await gateway.data<Record<string, unknown>>(documentOf(mutation), { input: toInput(name) });
+        const issues = [{ path: ['input', ...path.split('.')], message }];
+        expect(data[mutation]).toEqual({ __typename: 'InvalidInputError', message, issues });
+      }
+      expect(gateway.upstream().filter(({ method }) => method !== 'GET')).toEqual([]);
+      const { [mutation]: named } = await gateway.data<Record<string, unknown>>(documentOf(mutation), {
+        input: toInput(' n '),
+      });
+      expect(named).not.toHaveProperty('issues', [expect.objectContaining({ message })]);
+      expect(gateway.upstream().at(-1)?.body).toContain('" n "');
+    },
+  );
+
+  it('has a key beside it, in createTopic, that must not be empty either', async () => {
+    await using gateway = await startGateway({ service: 'healthy', modules: [topics] });
+    const { createTopic } = await gateway.data<Record<string, unknown>>(documentOf('createTopic'), {
+      input: { key: '', name: '' },
+    });
+    expect(createTopic).toMatchObject({ issues: [{ path: ['input', 'key'] }, { path: ['input', 'name'] }] });
+    expect(gateway.service.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
+  });
+
+  it('is each required text of the shipped modules', () => {
+    const types = Object.values(shippedSchema.getTypeMap()).filter(isInputObjectType);
+    const fields = types.flatMap((type) => Object.values(type.getFields()).map((field) => ({ type, field })));
+    const required = fields.filter(({ field }) => String(field.type) === 'String!');
+    expect(new Set(required.map(({ type, field }) => `${type}.${field.name}`))).toEqual(
+      new Set(
+        Object.entries(NAMED).map(([name, [, path]]) =>
+          path === 'name' ? `${typeNameOf(name)}.name` : 'EventInput.workflow',
+        ),
+      ),
+    );
+  });
+
+  it('is refused from AI agents too', async () => {
+    await using gateway = await startGateway({
+      service: 'healthy',
+      mcp: { ...MCP, manifest: { create: documentOf('createFeed') }, mutations: ['createFeed'] },
+    });
+    await using agent = await connectAgent(gateway, 'ApiKey key-of-a-server');
+    expect((await agent.call('createFeed', { input: { name: ' ' } })).text).toContain('name must not be blank.');
+    expect(gateway.service.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
   });
 });

@@ -32,9 +32,6 @@ export async function startPlainService(): Promise<ScriptedService> {
     const [, noun = '', ...ids] = pathname.slice(PREFIX.length + 1).split('/');
     const id = decodeURIComponent(ids[0] ?? '');
     const fields = body === '' ? {} : JSON.parse(body);
-    if ('name' in fields && fields.name === '') {
-      return { status: 400, body: { statusCode: 400, message: ['name should not be empty'] } };
-    }
     switch (`${method} ${noun}`) {
       case 'GET workflows':
         return found(

@@ -69,7 +69,7 @@ export type ConflictReason =
 export type CreateFeedInput = {
   /** A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header. */
   idempotencyKey?: string | null | undefined;
-  /** The name, which must be unique within the environment. */
+  /** The name, which must be unique within the environment. It must not be blank. */
   name: string;
 };
 
@@ -77,7 +77,7 @@ export type CreateFeedInput = {
 export type CreateNotificationGroupInput = {
   /** A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header. */
   idempotencyKey?: string | null | undefined;
-  /** The name that people see. */
+  /** The name that people see. It must not be blank. */
   name: string;
 };
 
@@ -117,7 +117,7 @@ export type CreateTopicInput = {
   idempotencyKey?: string | null | undefined;
   /** The key, which must be unique within the environment. */
   key: string | number;
-  /** The name that people see. */
+  /** The name that people see. It must not be blank. */
   name: string;
 };
 
@@ -182,7 +182,7 @@ export type EventInput = {
   topicKeys?: Array<string | number> | null | undefined;
   /** Your own id of the transaction. A transaction that the service knows is not sent again. Default: chosen by the service. */
   transactionId?: string | number | null | undefined;
-  /** The trigger identifier of the workflow. */
+  /** The trigger identifier of the workflow. It must not be blank. */
   workflow: string;
 };
 
@@ -285,7 +285,7 @@ export type RenameTopicInput = {
   idempotencyKey?: string | null | undefined;
   /** The topic's key. */
   key: string | number;
-  /** The new name. */
+  /** The new name. It must not be blank. */
   name: string;
 };
 
@@ -323,7 +323,7 @@ export type UpdateNotificationGroupInput = {
   id: string | number;
   /** A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header. */
   idempotencyKey?: string | null | undefined;
-  /** The new name. */
+  /** The new name. It must not be blank. */
   name: string;
 };
 

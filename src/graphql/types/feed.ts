@@ -2,6 +2,7 @@
 
 import { createFeed, deleteFeed, type FeedBody } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
+import { nameField } from '../record-fields.ts';
 
 export const feeds = defineModule('feeds', ({ ADDS_ONLY, builder, entity, mutation, requireScopes }) => {
   const Feed = builder.objectRef<FeedBody>('Feed').implement({
@@ -27,9 +28,7 @@ export const feeds = defineModule('feeds', ({ ADDS_ONLY, builder, entity, mutati
     extensions: ADDS_ONLY,
     input: {
       description: 'The feed to create.',
-      fields: (t) => ({
-        name: t.string({ required: true, description: 'The name, which must be unique within the environment.' }),
-      }),
+      fields: (t) => ({ name: nameField(t, 'The name, which must be unique within the environment.') }),
     },
     resolve: async ({ name }, send) => ({ feed: await send({ body: { name } }) }),
     success: {

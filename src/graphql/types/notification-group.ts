@@ -9,6 +9,7 @@ import {
   updateNotificationGroup,
 } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
+import { nameField } from '../record-fields.ts';
 
 export const notificationGroups = defineModule('notificationGroups', (toolkit) => {
   const { ADDS_ONLY, builder, declareCalls, entity, loader, mutation, requireScopes } = toolkit;
@@ -73,7 +74,7 @@ export const notificationGroups = defineModule('notificationGroups', (toolkit) =
     extensions: ADDS_ONLY,
     input: {
       description: 'The group to create.',
-      fields: (t) => ({ name: t.string({ required: true, description: 'The name that people see.' }) }),
+      fields: (t) => ({ name: nameField(t, 'The name that people see.') }),
     },
     resolve: async ({ name }, send) => ({ notificationGroup: await send({ body: { name } }) }),
     success: {
@@ -92,7 +93,7 @@ export const notificationGroups = defineModule('notificationGroups', (toolkit) =
       description: 'The group to rename.',
       fields: (t) => ({
         id: t.id({ required: true, description: "The group's id." }),
-        name: t.string({ required: true, description: 'The new name.' }),
+        name: nameField(t, 'The new name.'),
       }),
     },
     failures: { notFound: { resource: 'NotificationGroup', id: ({ id }) => id } },
