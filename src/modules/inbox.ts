@@ -119,7 +119,11 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     fields: (t) => ({
       type: t.exposeString('type', optional('The kind, such as `redirect`.')),
       url: t.exposeString('url', optional('The address to open. Check it before you use it as a link.')),
-      buttons: t.expose('buttons', { type: [InboxButton], nullable: true, description: 'The buttons. Null if none.' }),
+      buttons: t.expose('buttons', {
+        type: [InboxButton],
+        nullable: true,
+        description: 'The buttons. Null or empty if there are none.',
+      }),
       status: t.exposeString('status', optional('The status of the buttons: `pending`, or `done` after one was used.')),
     }),
   });
@@ -142,7 +146,11 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
         type: InboxCta,
         nullable: true,
         description: 'The link and the buttons. Null if there are none.',
-        resolve: ({ cta }) => cta && { ...cta.action, type: cta.type, url: cta.data?.url },
+        resolve({ cta }) {
+          const { type, data, action } = cta ?? {};
+          const hasAny = type || data?.url || action?.buttons?.length; // The service sends a list of buttons with every message.
+          return hasAny ? { ...action, type, url: data?.url } : null;
+        },
       }),
       extra: extraField(t, 'inbox', undefined, HIDDEN),
     }),

@@ -161,11 +161,33 @@ describe('the messages', () => {
         .map((name) => [name, null]),
     );
     const first = { ...none, id: 'm1', seen: false, read: false };
-    const cta = { type: null, url: null, buttons: null, status: null };
     expect(body.data).toEqual({
-      inbox: { messages: { page: 0, hasMore: true, messages: [first, null, { ...first, cta, feedId: 'f1' }] } },
+      inbox: { messages: { page: 0, hasMore: true, messages: [first, null, { ...first, feedId: 'f1' }] } },
     });
     expect(codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
+  });
+
+  it.each<[what: string, cta: object | null, shown: object | null]>([
+    ['no link', null, null],
+    ['what the service sends for none', { action: { buttons: [] } }, null],
+    ['only a status', { type: '', data: { url: null }, action: { status: 'pending', buttons: null } }, null],
+    ['no action', { data: null, action: null }, null],
+    [
+      'a type',
+      { type: 'redirect', action: { buttons: [] } },
+      { type: 'redirect', url: null, buttons: [], status: null },
+    ],
+    ['an address', { data: { url: '/a' } }, { type: null, url: '/a', buttons: null, status: null }],
+    [
+      'a button',
+      { action: { status: 'pending', buttons: [{ type: 'primary', content: 'OK' }] } },
+      { type: null, url: null, buttons: [{ type: 'primary', content: 'OK' }], status: 'pending' },
+    ],
+  ])('with %s have a cta only if it leads somewhere', async (_, cta, shown) => {
+    await using gateway = await start(() => ({ body: { data: [inboxMessage({ cta })] } }));
+    const query = '{ inbox { messages(limit: 1) { messages { cta { type url buttons { type content } status } } } } }';
+    const { body } = await gateway.send(query, {}, { authorization: await bearer() });
+    expect(body).toEqual({ data: { inbox: { messages: { messages: [{ cta: shown }] } } } });
   });
 
   it('need the scope of workflows only for the workflow', async () => {

@@ -33,7 +33,8 @@ export const notificationGroups = defineModule('notificationGroups', (toolkit) =
       name: t.exposeString('name', { description: 'The name that people see.' }),
       parentId: t.exposeID('_parentId', {
         nullable: true,
-        description: 'The id of the group in another environment that this one was copied from. Null if it is no copy.',
+        description:
+          "The id of the group that this one was copied from, in another environment, or else of the organization's first group. Null on that one.",
       }),
       organizationId: t.exposeID('_organizationId', { description: 'The id of the organization that owns the group.' }),
       environmentId: t.exposeID('_environmentId', {
