@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
+import type { TraitName } from '../../packages/sandbox/src/traits.ts';
 import inbox from '../../src/modules/inbox.ts';
 import messages from '../../src/modules/messages.ts';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';
@@ -244,6 +246,22 @@ describe('the gateway accepts', () => {
     expect((await run('query { notificationStats { channels } }')).result).toEqual([{ channels: ['EMAIL'] }]);
     expect(gateway.log).toContainEqual(expect.objectContaining({ kind: 'unknown_value', path: '[].channels[]' }));
   });
+});
+
+it.each<[TraitName[], string]>([
+  [[], 'NotFoundError'],
+  [['any-channel'], 'DeleteMessagesByTransactionSuccess'], // As in October 2024: nothing is deleted.
+])('a transaction with messages of other channels only, with the traits %j, is a %s', async (traits, result) => {
+  await using sandbox = await startSandbox({ traits });
+  await using other = await startGateway({ upstream: sandbox.url, modules: [messages] });
+  const id = 'sample-transaction-0001';
+  const remove = `mutation { deleteMessagesByTransaction(input: { transactionId: "${id}", channel: SMS }) { __typename } }`;
+  const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
+  const { body } = await other.send(remove, {}, { authorization });
+  expect(body).toEqual({ data: { deleteMessagesByTransaction: { __typename: result } } });
+  const list = `{ messages(transactionIds: ["${id}"]) { messages { channel } } }`;
+  const { messages: kept } = await other.data<{ messages: { messages: [] } }>(list, {}, { authorization });
+  expect(kept.messages.length).toBeGreaterThan(0);
 });
 
 describe('a 500 for an id that can’t be that of a record', () => {

@@ -21,7 +21,7 @@ export const messages = defineModule('messages', ({ builder, mutation }) => {
 
   mutation('deleteMessagesByTransaction', {
     description:
-      'Deletes the messages that one trigger of a workflow sent, on all channels or on one. If there are none, the result is a `NotFoundError`.\n\nREST: `DELETE /v1/messages/transaction/{transactionId}?channel=`.',
+      'Deletes the messages that one trigger of a workflow sent, on all channels or on one. If there are none, the result is a `NotFoundError`; with a `channel`, versions of the service of 2024 look only whether the transaction has any messages.\n\nREST: `DELETE /v1/messages/transaction/{transactionId}?channel=`.',
     scope: 'messages:write',
     endpoint: deleteMessagesByTransaction,
     input: {
@@ -41,7 +41,7 @@ export const messages = defineModule('messages', ({ builder, mutation }) => {
       return { transactionId, channel };
     },
     success: {
-      description: 'The messages were deleted.',
+      description: 'The transaction has no such messages any more.',
       fields: (t) => ({
         transactionId: t.exposeID('transactionId', { description: 'The id of the transaction.' }),
         channel: t.expose('channel', {
