@@ -147,7 +147,8 @@ export const ERROR_CODES = {
   },
   UPSTREAM_UNAVAILABLE: {
     retryable: 'depends',
-    meaning: 'The service is down or unreachable, or the connection broke.',
+    meaning:
+      'The service is down or unreachable, the connection broke, or an earlier request with the idempotency key is in progress.',
     remedy: 'Try again if `retryable`.',
   },
   UPSTREAM_TIMEOUT: {

@@ -26,7 +26,7 @@ export function defineMutationErrors(builder: Builder) {
       ALREADY_EXISTS: { description: 'A record with this name already exists.' },
       IDEMPOTENCY_IN_PROGRESS: {
         description:
-          'The first request with this idempotency key is still in progress. Retry with the same key after a second.',
+          'No longer sent. If the first request with a key is in progress, `errors` has UPSTREAM_UNAVAILABLE.',
       },
       IDEMPOTENCY_KEY_REUSED: { description: 'This idempotency key was already used with a different input.' },
       OTHER: { description: 'Another reason, which `message` explains.' },

@@ -11,7 +11,7 @@ import {
   type WriteOutcome,
 } from './failures.ts';
 
-export type ConflictReason = 'ALREADY_EXISTS' | 'IDEMPOTENCY_IN_PROGRESS' | 'IDEMPOTENCY_KEY_REUSED' | 'OTHER';
+export type ConflictReason = 'ALREADY_EXISTS' | 'IDEMPOTENCY_KEY_REUSED' | 'OTHER';
 
 export interface InputIssue {
   /** Name of the path parameter or body fields, outermost first; empty if the problem concerns the whole input. */
@@ -102,8 +102,8 @@ export const addUnknownOutcome = (message: string): string => `${endSentence(mes
 const endSentence = (message: string): string => message.replace(/[^.!?…]$/, '$&.');
 
 /**
- * Returns the error for a failure of a kind, with what is known about this one. If its outcome is unknown, a write's message says so, and a read can be
- * sent again.
+ * Returns the error for a failure of a kind, with what is known about this one. If its outcome is unknown, a read can be sent again, and the message of a
+ * write that can't says so.
  */
 export function errorOf(
   kind: FailureKind,
@@ -118,7 +118,7 @@ export function errorOf(
     retryable: isRead && isUnknown,
     ...meaning,
     ...facts,
-    message: isUnknown && !isRead ? addUnknownOutcome(message) : message,
+    message: isUnknown && !isRead && !meaning.retryable ? addUnknownOutcome(message) : message,
     endpoint,
   });
 }

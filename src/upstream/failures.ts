@@ -92,6 +92,16 @@ export const FAILURES = {
     quotes: true,
     passesRetryAfter: true,
   },
+  inProgress: {
+    when: '409 with `Retry-After`: an earlier request with the idempotency key is in progress, or was interrupted',
+    code: 'UPSTREAM_UNAVAILABLE',
+    message:
+      'An earlier request with this idempotency key is in progress, or was interrupted and may have been applied. Repeat the request with the same key.',
+    passesRetryAfter: true,
+    retryable: true,
+    retry: 'repeatable',
+    outcome: 'UNKNOWN',
+  },
   rateLimited: {
     when: 'the key has used up the rate limit of the service',
     statuses: [only(429)],

@@ -96,21 +96,34 @@ it('a reused key with another input is a conflict with an explanation', async ()
   expect((await create('Two')).createFeed).toEqual({ __typename: 'ConflictError', reason: 'IDEMPOTENCY_KEY_REUSED' });
 });
 
-it('a key whose first request is still in flight is a conflict with an explanation', async () => {
+it('a change whose key is in flight, or was interrupted, may have been applied, and says what to do', async () => {
   await using gateway = await startGateway({
     service: () => ({
       status: 409,
       headers: { 'retry-after': '1' },
-      body: { message: 'The first one still runs.' },
+      body: { message: 'Request with key "0c1d" is currently being processed.' },
     }),
   });
   const rename = (idempotencyKey?: string) =>
-    gateway.data<{ updateNotificationGroup: unknown }>(
+    gateway.send(
       'mutation ($input: UpdateNotificationGroupInput!) { updateNotificationGroup(input: $input) { ... on ConflictError { reason } } }',
       { input: { id: 'g1', name: 'n', ...(idempotencyKey !== undefined && { idempotencyKey }) } },
     );
-  expect((await rename('key')).updateNotificationGroup).toEqual({ reason: 'IDEMPOTENCY_IN_PROGRESS' });
-  expect((await rename()).updateNotificationGroup).toEqual({ reason: 'OTHER' });
+  const message =
+    'An earlier request with this idempotency key is in progress, or was interrupted and may have been applied. Repeat the request with the same key.';
+  const repeatability = { retryable: true, retryAfterSeconds: 1, outcome: 'UNKNOWN' }; // Of eight keys that a killed service had locked, four were applied.
+  expect((await rename('key')).body).toMatchObject({
+    data: { updateNotificationGroup: null },
+    errors: [{ message, extensions: { code: 'UPSTREAM_UNAVAILABLE', ...repeatability } }],
+  });
+  expect((await rename()).body).toEqual({ data: { updateNotificationGroup: { reason: 'OTHER' } } });
+  const { createSubscribers } = await gateway.data<{ createSubscribers: unknown }>(
+    `mutation ($input: CreateSubscribersInput!) { createSubscribers(input: $input) { results {
+      ... on UpstreamFailure { message status retryable retryAfterSeconds outcome } } } }`,
+    { input: { subscribers: [{ subscriberId: 'a', idempotencyKey: 'key' }] } },
+  );
+  expect(createSubscribers).toEqual({ results: [{ message, status: 409, ...repeatability }] });
+  expect(gateway.service.requests).toHaveLength(3); // Not repeated, unless the service is said to honor keys.
 });
 
 it.each([

@@ -21,7 +21,7 @@ import { healthyResponse } from '../support/healthy-service.ts';
 import { settledBytes } from '../support/heap.ts';
 import { MISBEHAVIORS, type Misbehavior } from '../support/misbehaviors.ts';
 import { workflow } from '../support/records.ts';
-import { formatResponse, type Script, startService } from '../support/service.ts';
+import { formatResponse, type Script, type ScriptedService, startService } from '../support/service.ts';
 
 guards('src/upstream/transport/body.ts', 'readText');
 guards('src/upstream/failures.ts', 'FAILURES.brokenConnection.outcome');
@@ -245,14 +245,21 @@ it.each([
   expect(elsewhere.connections()).toBe(0); // Redirects are not followed.
 });
 
-it('a 429 with Retry-After 1 delays a write, which then succeeds', async () => {
-  await using setup = await setUp(firstOnly(respondWithStatus(429, { headers: { 'retry-after': '1' } })));
-  const { result, ms } = await setup.run(CREATE);
-  expect(result).toEqual({ __typename: 'CreateFeedSuccess' });
-  expect(ms).toBeGreaterThan(999);
-  expect(ms).toBeLessThan(10_000);
-  expect(setup.calls()).toEqual(['POST', 'POST']);
-});
+// The service rounds a time until its next call to 0.
+it.each(['1', '0', 'Thu, 01 Jan 1970 00:00:00 GMT'])(
+  'a 429 with Retry-After %s delays a write, which then succeeds',
+  async (after) => {
+    await using setup = await setUp(
+      firstOnly(respondWithStatus(429, { headers: { 'retry-after': after } })),
+      SHORT_RETRY_DELAYS,
+    );
+    const { result, ms } = await setup.run(CREATE);
+    expect(result).toEqual({ __typename: 'CreateFeedSuccess' });
+    expect(ms).toBeGreaterThan(999);
+    expect(ms).toBeLessThan(10_000);
+    expect(setup.calls()).toEqual(['POST', 'POST']);
+  },
+);
 
 it.each([
   [429, READ, 3, 20_000, 'RATE_LIMITED', undefined],
@@ -268,6 +275,35 @@ it.each([
   expect(error?.outcome).toBe(outcome);
   expect(ms).toBeLessThan(1_000 * seconds - 100);
   expect(setup.calls()).toHaveLength(1);
+});
+
+describe('a locked idempotency key', () => {
+  const LOCKED = respondWithStatus(409, { headers: { 'retry-after': '1' } });
+  const keysOf = ({ upstream }: { upstream: ScriptedService }) =>
+    upstream.requests.map(({ headers }) => headers['idempotency-key']);
+
+  it('is sent again after Retry-After if the service honors keys', async () => {
+    await using setup = await setUp(firstOnly(LOCKED), { ...SHORT_RETRY_DELAYS, upstreamIdempotency: true });
+    const { result, ms } = await setup.run(CREATE_KEYED);
+    expect(result).toEqual({ __typename: 'CreateFeedSuccess' });
+    expect(ms).toBeGreaterThan(999);
+    const keys = keysOf(setup);
+    expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
+  });
+
+  it('that stays locked may have been applied, also if the connection broke before', async () => {
+    const script = firstOnly((_, { reset }) => reset(), LOCKED);
+    await using setup = await setUp(script, { ...SHORT_RETRY_DELAYS, upstreamIdempotency: true });
+    expect((await setup.run(CREATE_KEYED)).error).toMatchObject({
+      code: 'UPSTREAM_UNAVAILABLE',
+      message: expect.stringMatching(/may have been applied\. Repeat the request with the same key\.$/),
+      retryable: true,
+      retryAfterSeconds: 1,
+      outcome: 'UNKNOWN',
+    });
+    const keys = keysOf(setup);
+    expect([keys.length, new Set(keys).size]).toEqual([3, 1]);
+  });
 });
 
 describe('a retry', () => {

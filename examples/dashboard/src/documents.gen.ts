@@ -20,7 +20,7 @@ export type Channel =
 export type ConflictReason =
   /** A record with this name already exists. */
   | 'ALREADY_EXISTS'
-  /** The first request with this idempotency key is still in progress. Retry with the same key after a second. */
+  /** No longer sent. If the first request with a key is in progress, `errors` has UPSTREAM_UNAVAILABLE. */
   | 'IDEMPOTENCY_IN_PROGRESS'
   /** This idempotency key was already used with a different input. */
   | 'IDEMPOTENCY_KEY_REUSED'

@@ -89,6 +89,12 @@ it('examines the sandbox with reads only, and prints what docs/doctor.md shows',
   expect(stdout).not.toContain(SANDBOX_KEYS.development);
 });
 
+it('says only how many calls remain if the service holds more than the limit, for bursts', async () => {
+  const headers = { 'ratelimit-limit': '150', 'ratelimit-remaining': '163', 'ratelimit-reset': '0' };
+  await using service = await startContractService({ list: { headers } });
+  expect(await examineAt(service.url)).toContain('ok: Rate limit of the key: 163 calls remain, reset in 0 s.');
+});
+
 it('accepts bodies without envelopes and a path prefix, and says that keys are not checked', async () => {
   await using service = await startPlainService();
   const lines = await examineAt(service.url, { workflow: 'wf-1' });
@@ -139,6 +145,11 @@ it.each<[string, Responses, string]>([
     'has no calls left',
     { list: { status: 429, headers: { 'retry-after': '7' }, body: {} } },
     'its rate limit. → Try again in 7 s.',
+  ],
+  [
+    'has no calls left, and rounds its reset down',
+    { list: { status: 429, headers: { 'retry-after': '0' }, body: {} } },
+    'its rate limit. → Try again in 1 s.',
   ],
   [
     'fails',

@@ -73,7 +73,7 @@ it('waits for a locked key no longer than --max-wait', async () => {
     code: 1,
     stdout: expect.stringContaining('2 of 3 rows are applied.'),
   });
-  expect(results().map(({ outcome }) => outcome)).toEqual(['created', 'failed', 'created']);
+  expect(results().map(({ outcome }) => outcome)).toEqual(['created', 'unknown', 'created']); // The interrupted request may have applied it.
 });
 
 it('keeps a row as one that may have been applied if a later import is rejected', async () => {

@@ -51,7 +51,7 @@ export type KnownErrorCode =
   | 'BODY_ALREADY_READ'
   /** A bug of the gateway. Its log has the details under `errorId`. Report it with the `errorId`. */
   | 'INTERNAL_SERVER_ERROR'
-  /** The service is down or unreachable, or the connection broke. Try again if `retryable`. */
+  /** The service is down or unreachable, the connection broke, or an earlier request with the idempotency key is in progress. Try again if `retryable`. */
   | 'UPSTREAM_UNAVAILABLE'
   /** The service did not respond completely in time, or the operation took too long. Try again if `retryable`. */
   | 'UPSTREAM_TIMEOUT'

@@ -146,10 +146,11 @@ export function readRateLimit(status: number, headers: Headers, now?: number): R
     return undefined;
   }
   const remaining = status === 429 ? 0 : parseCount(remainingHeader);
-  const limit = parseCount(headerOf(headers, 'ratelimit-limit') ?? headerOf(headers, 'x-ratelimit-limit'));
-  if (remaining === undefined || (limit === 0 && status !== 429)) {
+  const announced = parseCount(headerOf(headers, 'ratelimit-limit') ?? headerOf(headers, 'x-ratelimit-limit'));
+  if (remaining === undefined || (announced === 0 && status !== 429)) {
     return undefined; // A limit of 0 can't be meant: this call was allowed.
   }
+  const limit = announced !== undefined && announced < remaining ? undefined : announced; // A bucket can hold more than the limit, for bursts.
   const retryAfter = status === 429 ? parseRetryAfter(headerOf(headers, 'retry-after'), now) : undefined;
   const reset = headerOf(headers, 'ratelimit-reset') ?? headerOf(headers, 'x-ratelimit-reset');
   const policy = headerOf(headers, 'ratelimit-policy') ?? headerOf(headers, 'x-ratelimit-policy');

@@ -6,7 +6,6 @@ import { isTimeoutError } from '../../lib/signal.ts';
 import { createCredentialFilter, type Secrets } from '../credential-filter.ts';
 import type { CallArgs, DeclaredEndpoint } from '../endpoint.ts';
 import {
-  type ConflictReason,
   type Endpoint,
   endedEarly,
   errorOf,
@@ -58,19 +57,22 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
     return errorOf(kind, endpoint, { status, cause: `status ${status} is neither success nor failure` });
   }
   const { code, message: usual, quotes = false, passesRetryAfter = false } = meaningOf(kind);
+  const retryAfterSeconds = parseRetryAfter(response.retryAfter);
+  if (status === 409 && args.idempotencyKey !== undefined && retryAfterSeconds !== undefined) {
+    return errorOf('inProgress', endpoint, { status, rateLimit, retryAfterSeconds });
+  }
   const createFilter = () => createCredentialFilter(request, () => request.path + JSON.stringify(args.body));
   const reasons = quotes ? readReasons(response.body.json, endpoint, args.body, createFilter()) : undefined; // Reading them takes time.
   const message = reasons?.message || (kind === 'failed' ? usual + describeOddId(request) : usual);
   if (status === 422 && args.idempotencyKey !== undefined && mentionsIdempotency(message, args.idempotencyKey)) {
     return errorOf('conflict', endpoint, { status, rateLimit, message, conflict: 'IDEMPOTENCY_KEY_REUSED' });
   }
-  const retryAfterSeconds = parseRetryAfter(response.retryAfter);
   return errorOf(kind, endpoint, {
     status,
     rateLimit,
     message: code === 'UPSTREAM_ERROR' && status < 500 ? message.replace(/\.$/, ` (status ${status}).`) : message,
     issues: (code === 'BAD_USER_INPUT' && reasons?.issues) || [],
-    conflict: code === 'CONFLICT' ? conflictReason(request, retryAfterSeconds) : 'OTHER',
+    conflict: code === 'CONFLICT' && endpoint.method === 'POST' ? 'ALREADY_EXISTS' : 'OTHER',
     retryAfterSeconds: passesRetryAfter ? retryAfterSeconds : undefined,
     errorId: code === 'UPSTREAM_ERROR' ? readErrorId(response.body.json, createFilter) : undefined,
   });
@@ -120,14 +122,6 @@ const NO_ROUTE =
 function saysNoRoute(body: unknown): boolean {
   const { message, error_msg: sent = isRecord(message) ? message.message : message } = isRecord(body) ? body : {};
   return [sent].flat().some((text) => typeof text === 'string' && NO_ROUTE.test(text));
-}
-
-/** Returns the reason for a 409. It has a `Retry-After` if an earlier request with the same idempotency key is still in flight. */
-function conflictReason(request: FailedRequest, retryAfterSeconds: number | undefined): ConflictReason {
-  if (request.args.idempotencyKey !== undefined && retryAfterSeconds !== undefined) {
-    return 'IDEMPOTENCY_IN_PROGRESS';
-  }
-  return request.endpoint.method === 'POST' ? 'ALREADY_EXISTS' : 'OTHER';
 }
 
 const mentionsIdempotency = (message: string, key: string): boolean =>
@@ -204,18 +198,20 @@ const isProtocolError = (code: string, name: string, message: string, status: nu
   (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && status === undefined) || // Contradictory headers; with a status, a truncated body.
   (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(message));
 
-/** Upper bound in seconds; fits the schema's Int. */
-const MAX_RETRY_AFTER = 999_999_999;
+/** Bounds in seconds. Services round down to 0, which would make callers repeat without a pause. The upper one fits the schema's Int. */
+const [MIN_RETRY_AFTER, MAX_RETRY_AFTER] = [1, 999_999_999];
 
 /** Matches HTTP dates. `Date.parse` accepts nearly any text with a number in it, such as -1 or 1.5. */
 const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .+ GMT$/;
 
-/** Parses `Retry-After` (RFC 9110, 10.2.3), a date or seconds, into whole seconds. Returns undefined if it is malformed. */
+/** Parses `Retry-After` (RFC 9110, 10.2.3), a date or seconds, into whole seconds, at least one. Returns undefined if it is malformed. */
 export function parseRetryAfter(header: string | undefined, now: number = Date.now()): number | undefined {
   const text = header?.trim() ?? '';
   if (/^\d{1,9}$/.test(text)) {
-    return Number(text);
+    return Math.max(MIN_RETRY_AFTER, Number(text));
   }
   const date = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(date) ? undefined : Math.min(MAX_RETRY_AFTER, Math.max(0, Math.ceil((date - now) / 1000)));
+  return Number.isNaN(date)
+    ? undefined
+    : Math.min(MAX_RETRY_AFTER, Math.max(MIN_RETRY_AFTER, Math.ceil((date - now) / 1000)));
 }

@@ -6,6 +6,7 @@ import { createCredentialFilter } from '../../../../src/upstream/credential-filt
 import type { DeclaredEndpoint } from '../../../../src/upstream/endpoint.ts';
 import { headerOf } from '../../../../src/upstream/transport/body.ts';
 import { probeUpstream } from '../../../../src/upstream/transport/probe.ts';
+import { parseRetryAfter } from '../../../../src/upstream/transport/to-error.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
@@ -164,10 +165,10 @@ async function examineKey({ get }: Session, report: ReportFinding): Promise<Read
     );
   }
   if (status === 429) {
-    const wait = headerOf(headers, 'retry-after');
+    const seconds = parseRetryAfter(headerOf(headers, 'retry-after'));
     throw new EndingProblem(
       'The service rejects the request with 429, because the key has used up its rate limit.',
-      /^\d{1,6}$/.test(wait ?? '') ? `Try again in ${wait} s.` : 'Try again later.',
+      seconds === undefined ? 'Try again later.' : `Try again in ${seconds} s.`,
     );
   }
   const sentence = `The service responds to GET ${LIST.endpoint.route} with ${status}.`;

@@ -28,9 +28,6 @@ interface Sending {
 /** Tries after which a row has failed although the service works. Each has the retries of the client. */
 const MAX_TRIES = 5;
 
-/** The first request with the key is in progress, for five minutes even if its process has died. */
-const IN_PROGRESS = 'IDEMPOTENCY_IN_PROGRESS';
-
 /** Statuses of an address without the endpoint, or that redirects to another one. */
 const NO_ENDPOINT: ReadonlySet<number> = new Set([...REDIRECTS, 404, 405, 410]);
 
@@ -120,7 +117,8 @@ async function sendRow({ line, subscriber, key: firstKey, outcome }: PendingRow,
       const isAnswered = isAnswer(error);
       // During an outage, no row fails: only those count that fail while the service answers, and doesn't say "wait".
       const counts = isAnswered || error.isReplayed || (error.sent && service.answeredSince(lastAt));
-      const mustWait = !error.isReplayed && (error.conflict === IN_PROGRESS || error.retryAfterSeconds !== undefined);
+      // Also for a key whose first request is in progress, for five minutes even if its process has died.
+      const mustWait = !error.isReplayed && error.retryAfterSeconds !== undefined;
       const isLate = mustWait && counts && performance.now() - startedAt >= maxWaitMs;
       failures += Number(counts && !mustWait);
       lastAt = performance.now();
@@ -174,11 +172,10 @@ function assertUsable({ code, status = 0, isForeign }: UpstreamError, reason: st
   }
 }
 
-const isTemporary = ({ code, conflict, status = 0, isForeign }: UpstreamError): boolean =>
+const isTemporary = ({ code, status = 0, isForeign }: UpstreamError): boolean =>
   (isForeign && NO_ENDPOINT.has(status)) ||
   ['RATE_LIMITED', 'OVERLOADED', 'UPSTREAM_UNAVAILABLE', 'UPSTREAM_TIMEOUT'].includes(code) ||
-  (code === 'UPSTREAM_ERROR' && status >= 500) ||
-  conflict === IN_PROGRESS;
+  (code === 'UPSTREAM_ERROR' && status >= 500);
 
 /** Whether the service itself rejected the row. A rate limit says nothing about the row. */
 const isAnswer = ({ code, status, isOutage, isForeign }: UpstreamError): boolean =>
