@@ -561,7 +561,7 @@ describe('the manifest', () => {
     await using agent = await connectAgent(described, KEY);
     const [tool] = (await agent.client.listTools()).tools;
     expect(tool?.inputSchema.properties).toMatchObject({
-      name: { description: 'The name, which must be unique within the environment.' },
+      name: { description: 'The name, which must be unique within the environment. It must not be blank.' },
       key: { description: expect.stringMatching(/^A key that is unique per change, .* only once\. Default: none\.$/) },
       channel: { description: 'The channel to delete messages of. Default: all channels.' },
       feed: { description: "The feed's id." },

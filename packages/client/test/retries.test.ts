@@ -333,6 +333,15 @@ describe.concurrent('a response of a proxy', () => {
   });
 });
 
+it.each(['0', 'Thu, 01 Jan 1970 00:00:00 GMT'])('a proxy’s Retry-After %j is repeated after a pause', async (after) => {
+  const waits: number[] = [];
+  await send(QUERY, [{ status: 429, headers: { 'retry-after': after }, body: 'Slow down' }], {
+    retries: { maxAttempts: 2 },
+    onRetry: ({ waitMs }) => waits.push(waitMs),
+  });
+  expect(waits.map((ms) => ms >= 500)).toEqual([true]);
+});
+
 describe('the credential', () => {
   it('is renewed for every attempt', async () => {
     const sent: (string | null)[] = [];
