@@ -429,7 +429,8 @@ export interface components {
             count: number;
             /** @description Ids of the workflows that were triggered; some may be deleted since. */
             templates: string[];
-            channels: components["schemas"]["Channel"][];
+            /** @description Also the kinds of other steps that ran. */
+            channels: ("in_app" | "email" | "sms" | "chat" | "push" | "digest" | "delay" | "trigger" | "custom")[];
         };
         /** @description What became of an event. */
         EventResult: {
