@@ -11,14 +11,16 @@ import {
   type DeclaredEndpoint,
   invalidCall,
   type ReadEndpoint,
+  type Upsert,
   type WriteEndpoint,
   type WriteOptions,
 } from './endpoint.ts';
-import { errorOf, isUpstreamError } from './errors.ts';
+import { errorOf, isUpstreamError, type UpstreamError } from './errors.ts';
 import { encodeArgs } from './input-rules.ts';
 import type { UpstreamRequest, WriteResult } from './request.ts';
 import { isIdentified } from './response-form.ts';
 import type { CallTarget } from './service.ts';
+import { isServiceFailure, sendAgain } from './upsert.ts';
 
 /** Credential, deadline and cancellation of the operation that makes the calls. */
 export interface Caller {
@@ -129,6 +131,17 @@ export class CallBudget {
     const sent = args.deriveKey ? { ...args, idempotencyKey: args.deriveKey(`${endpoint.method} ${path}`) } : args;
     return { endpoint, credential, callerId: person ?? credential, path, requestId, args: sent, headers, body };
   }
+
+  /** Creates the request of a write that follows a failed one, and counts as a part of it. It is about the same record. */
+  createFollowing(
+    { args, ...request }: UpstreamRequest,
+    endpoint: DeclaredEndpoint,
+    body: object,
+    idempotencyKey?: string,
+  ): UpstreamRequest {
+    const encoded = encodeArgs(endpoint, this.#settings.upstreamUrl, { body });
+    return { ...request, endpoint, ...encoded, args: { ...args, idempotencyKey } };
+  }
 }
 
 /** Client of one operation, which bounds its calls in number and time. */
@@ -167,17 +180,42 @@ export class OperationClient implements UpstreamClient {
     args: NoInfer<Args> & WriteOptions,
   ): Promise<WriteResult<Body>> {
     const sent = new Promise<WriteResult<Body>>((resolve, reject) => {
-      const request = this.budget.createRequest('write', endpoint, args);
-      const reader = this.#createReader((outcome) => {
-        if (isUpstreamError(outcome)) {
-          reject(outcome);
-        } else {
-          resolve({ ...outcome, body: withInvalidItems(endpoint, outcome.body) as Body }); // As above.
-        }
-      });
-      this.#target.write(request, reader);
+      this.#send(this.budget.createRequest('write', endpoint, args), resolve, reject, endpoint.upsert);
     });
     return (this.#caller.writes?.ofField ?? new WriteCount()).track(sent);
+  }
+
+  /** @param upsert how it is sent again after a 500. @default it isn't */
+  #send<Body>(
+    request: UpstreamRequest,
+    resolve: (result: WriteResult<Body> | Promise<WriteResult<Body>>) => void,
+    reject: (error: UpstreamError) => void,
+    upsert?: Upsert,
+  ): void {
+    const reader = this.#createReader((outcome) => {
+      if (!isUpstreamError(outcome)) {
+        resolve({ ...outcome, body: withInvalidItems(request.endpoint, outcome.body) as Body }); // As above.
+      } else if (upsert !== undefined && isServiceFailure(outcome)) {
+        resolve(this.#sendAgain(request, upsert));
+      } else {
+        reject(outcome);
+      }
+    });
+    this.#target.write(request, reader);
+  }
+
+  #sendAgain<Body>(request: UpstreamRequest, { storedLast, restore }: Upsert): Promise<WriteResult<Body>> {
+    const { body = {}, idempotencyKey: key } = request.args;
+    const follow = (...following: [DeclaredEndpoint, object, string?]) =>
+      new Promise<WriteResult<Body>>((resolve, reject) => {
+        this.#send(this.budget.createFollowing(request, ...following), resolve, reject);
+      });
+    const fields = Object.entries(body).filter(([name]) => !storedLast.includes(name));
+    const restoring = restore(Object.fromEntries(fields));
+    return sendAgain(
+      (number) => follow(request.endpoint, body, key && `${key}-${number}`),
+      () => follow(restoring.endpoint, restoring.body),
+    );
   }
 
   #createReader(onOutcome: (outcome: Outcome) => void): Reader {

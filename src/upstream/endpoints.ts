@@ -82,14 +82,19 @@ export const getNotificationStats = endpoint('GET /v1/notifications/graph/stats'
   .takes<{ query: { days?: number } }>()
   .returns<StatsEntryBody[]>();
 
+/** Creates or updates several subscribers. Unlike `createSubscriber`, it brings back those whose deletion was soft, and stores channels as they are. */
+const createSubscribers = endpoint('POST /v1/subscribers/bulk', { expect: 'value', repeatable: true });
+
 /** Creates a subscriber, or updates the one with the same `subscriberId`. */
-export const createSubscriber = endpoint('POST /v1/subscribers', {
-  idempotent: true,
-  clears: true,
-  identifiedBy: ['subscriberId'],
-})
-  .takes<{ body: SubscriberFields }>()
-  .returns<SubscriberBody>();
+export const createSubscriber = {
+  ...endpoint('POST /v1/subscribers', { idempotent: true, clears: true, identifiedBy: ['subscriberId'] })
+    .takes<{ body: SubscriberFields }>()
+    .returns<SubscriberBody>(),
+  upsert: {
+    storedLast: ['channels'],
+    restore: (fields: object) => ({ endpoint: createSubscribers, body: { subscribers: [fields] } }),
+  },
+};
 
 export const getWorkflow = endpoint('GET /v1/workflows/{workflowIdOrIdentifier}', {
   identifiedBy: RECORD,

@@ -1,10 +1,14 @@
+import { readFile } from 'node:fs/promises';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CreateSubscriberDocument, createClient } from '../../packages/client/src/index.ts';
+import { startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import subscriberProfiles from '../../src/modules/subscribers.ts';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { operations } from '../support/operations.ts';
 import { feed, subscriber } from '../support/records.ts';
+import { createTestFolder } from '../support/sandbox-files.ts';
+import { forwardTo, type ServiceResponse } from '../support/service.ts';
 
 guards('src/errors/mutation-failures.ts', 'toFailure');
 guards('src/graphql/scalars.ts', 'countNodes');
@@ -402,5 +406,244 @@ describe('what null or an empty list was to clear', () => {
       expect(created).toMatchObject({ createSubscriber: { uncleared: [] } });
       expect(gateway.log.filter(({ msg }) => String(msg).includes('was to clear'))).toEqual([]);
     }
+  });
+});
+
+describe('a service that fails with 500', () => {
+  const SUCCESS =
+    '__typename ... on CreateSubscriberSuccess { replayed subscriber { subscriberId firstName phone email channels } }';
+  const CREATE = `mutation ($input: CreateSubscriberInput!) { createSubscriber(input: $input) { ${SUCCESS} } }`;
+  const CREATE_ALL = `mutation ($input: CreateSubscribersInput!) {
+    createSubscribers(input: $input) { succeeded results { ${SUCCESS} ... on UpstreamFailure { status outcome message } } }
+  }`;
+  const DELETE = 'mutation ($id: ID!) { deleteSubscriber(input: { subscriberId: $id }) { __typename } }';
+  const FAILURE = {
+    status: 500,
+    body: { statusCode: 500, message: 'Internal server error, contact support', errorId: 'err-1' },
+  };
+
+  const created = (fields: Parameters<typeof subscriber>[0]): ServiceResponse => ({
+    status: 201,
+    body: { data: subscriber(fields) },
+  });
+
+  /** Starts a gateway of a service that returns one response after the other, and the last one from then on. */
+  const startFailing = (...responses: (ServiceResponse | undefined)[]) =>
+    startGateway({ service: () => (responses.length > 1 ? responses.shift() : responses[0]) ?? undefined });
+
+  const keysOf = ({ service }: Pick<GatewayWithService, 'service'>) =>
+    service.requests.map(({ headers }) => headers['idempotency-key']);
+
+  const [POST, BULK] = ['POST /v1/subscribers', 'POST /v1/subscribers/bulk'];
+
+  it('because another creation was faster applies the second request, with a key of its own', async () => {
+    await using gateway = await startFailing(FAILURE, created({ subscriberId: 'user-1', email: 'ada@example.com' }));
+    const input = { subscriberId: 'user-1', email: 'ada@example.com', idempotencyKey: 'once' };
+    expect(await gateway.data(CREATE, { input })).toMatchObject({
+      createSubscriber: { replayed: false, subscriber: { subscriberId: 'user-1', email: 'ada@example.com' } },
+    });
+    expect(gateway.service.calls()).toEqual([POST, POST]);
+    const [first, second] = gateway.service.requests;
+    expect(second?.body).toBe(first?.body);
+    expect(new Set(keysOf(gateway)).size).toBe(2);
+  });
+
+  describe('because it keeps deleted subscribers', () => {
+    let gateway: GatewayWithService;
+    beforeAll(async () => {
+      const sandbox = await startSandbox({ traits: ['soft-deletions'] });
+      gateway = await startGateway({ service: forwardTo(sandbox.url), modules: [subscriberProfiles] });
+      return async () => {
+        await gateway[Symbol.asyncDispose]();
+        await sandbox.close();
+      };
+    });
+
+    /** Creates and deletes a subscriber. */
+    async function remove(subscriberId: string): Promise<void> {
+      await gateway.data(CREATE, { input: { subscriberId, firstName: 'Ada', phone: '+44 20' } });
+      expect(await gateway.data(DELETE, { id: subscriberId })).toEqual({
+        deleteSubscriber: { __typename: 'DeleteSubscriberSuccess' },
+      });
+      gateway.forget();
+    }
+
+    it('gets the subscriber through its bulk endpoint, without a read that it would remember, and then its channels', async () => {
+      await remove('back-1');
+      const fields = { subscriberId: 'back-1', email: 'ada@example.com', firstName: null };
+      const channels = [{ providerId: 'slack', credentials: { webhookUrl: 'https://hooks.example.com/1' } }];
+      const { createSubscriber } = await gateway.data(CREATE, { input: { ...fields, channels } });
+      expect(createSubscriber).toMatchObject({
+        __typename: 'CreateSubscriberSuccess',
+        subscriber: { subscriberId: 'back-1', email: 'ada@example.com', firstName: null, phone: '+44 20', channels },
+      });
+      expect(gateway.service.calls()).toEqual([POST, POST, BULK, POST]);
+      expect(JSON.parse(gateway.service.requests[2]?.body ?? '')).toEqual({ subscribers: [fields] });
+      expect(await gateway.data('{ subscriber(subscriberId: "back-1") { email deleted } }')).toEqual({
+        subscriber: { email: 'ada@example.com', deleted: false },
+      });
+    });
+
+    it('replays the creation with the same idempotency key, and brings back nobody who was deleted again', async () => {
+      await remove('back-2');
+      const input = { subscriberId: 'back-2', email: 'ada@example.com', idempotencyKey: 'once' };
+      const before = await gateway.data(CREATE, { input });
+      const [first, second, bulk, third] = keysOf(gateway);
+      expect([new Set([first, second, third]).size, bulk]).toEqual([3, undefined]);
+      await gateway.data(DELETE, { id: 'back-2' });
+      gateway.forget();
+      const { createSubscriber } = await gateway.data<Record<string, object>>(CREATE, { input });
+      expect(createSubscriber).toEqual({ ...Object(before).createSubscriber, replayed: true });
+      expect(gateway.service.calls()).toEqual([POST, POST, POST]);
+      expect(keysOf(gateway)).toEqual([first, second, third]);
+      expect(await gateway.data('{ subscriber(subscriberId: "back-2") { email } }')).toEqual({ subscriber: null });
+    });
+
+    it('does so for each item of a list that is as long as it may be', async () => {
+      const ids = numbered(100).map(({ subscriberId }) => subscriberId);
+      const deleted = ids.filter((_, i) => i % 4 === 0);
+      for (const id of deleted) {
+        await remove(id);
+      }
+      const { createSubscribers } = await gateway.data<{ createSubscribers: { results: object[] } }>(CREATE_ALL, {
+        input: { subscribers: ids.map((subscriberId) => ({ subscriberId, email: `${subscriberId}@example.com` })) },
+      });
+      expect(createSubscribers).toMatchObject({ succeeded: 100 });
+      const phones = createSubscribers.results.map((result) => Object(result).subscriber.phone);
+      expect(phones).toEqual(ids.map((id) => (deleted.includes(id) ? '+44 20' : null)));
+      expect(gateway.upstream(BULK)).toHaveLength(25);
+      expect(gateway.upstream()).toHaveLength(175);
+    });
+  });
+
+  it('forever is UNKNOWN after four requests, also for an item', async () => {
+    await using gateway = await startFailing(FAILURE, FAILURE, { status: 201, body: { data: {} } }, FAILURE);
+    const { body, codes } = await gateway.send(CREATE, { input: { subscriberId: 'user-1' } });
+    expect(codes).toEqual(['UPSTREAM_ERROR']);
+    expect(body.errors?.[0]).toMatchObject({
+      message:
+        'The notification service failed on this request. The change may have been applied. Check before sending it again.',
+      extensions: {
+        outcome: 'UNKNOWN',
+        retryable: false,
+        errorId: 'err-1',
+        upstream: { status: 500, route: '/v1/subscribers' },
+      },
+    });
+    expect(gateway.service.calls()).toEqual([POST, POST, BULK, POST]);
+    gateway.forget();
+    expect(await gateway.data(CREATE_ALL, { input: { subscribers: [{ subscriberId: 'user-1' }] } })).toMatchObject({
+      createSubscribers: {
+        succeeded: 0,
+        results: [{ __typename: 'UpstreamFailure', status: 500, outcome: 'UNKNOWN' }],
+      },
+    });
+    expect(gateway.service.calls()).toEqual([POST, POST, BULK]); // The bulk endpoint fails too.
+  });
+
+  it.each([
+    ['answers with a router', { status: 404, body: { statusCode: 404, message: 'Cannot POST /v1/subscribers/bulk' } }],
+    ['allows no POST', { status: 405, body: { statusCode: 405, message: 'Method Not Allowed' } }],
+  ])('and in place of its bulk endpoint %s says what to do', async (_, response) => {
+    await using gateway = await startFailing(FAILURE, FAILURE, response);
+    const { body } = await gateway.send(CREATE, { input: { subscriberId: 'user-1' } });
+    expect(body.errors?.[0]).toMatchObject({
+      message: expect.stringContaining(
+        "If this record was deleted, the service can't create it again: use another id. The change may",
+      ),
+      extensions: {
+        code: 'UPSTREAM_ERROR',
+        outcome: 'UNKNOWN',
+        errorId: 'err-1',
+        upstream: { status: 500, route: '/v1/subscribers' },
+      },
+    });
+    expect(gateway.service.calls()).toEqual([POST, POST, BULK]);
+  });
+
+  it.each([
+    ['rejects the second request', [FAILURE, { status: 422, body: { message: ['email must be an email'] } }]],
+    ['rejects the bulk request', [FAILURE, FAILURE, { status: 422, body: { message: ['email must be an email'] } }]],
+  ])('and then %s leaves the outcome UNKNOWN', async (_, responses) => {
+    await using gateway = await startFailing(...responses);
+    const { body } = await gateway.send(CREATE, { input: { subscriberId: 'user-1', email: 'a' } });
+    expect(body.errors?.[0]).toMatchObject({
+      message: expect.stringContaining('The change may have been applied.'),
+      extensions: { code: 'BAD_USER_INPUT', outcome: 'UNKNOWN' },
+    });
+    expect(gateway.service.requests).toHaveLength(responses.length);
+  });
+
+  it.each([501, 502, 503, 504])('is another one than %i, after which a creation is not sent again', async (status) => {
+    await using gateway = await startFailing({ status, body: {} });
+    expect(await gateway.send(CREATE, { input: { subscriberId: 'user-1' } })).toMatchObject({
+      body: { errors: [{ extensions: { outcome: 'UNKNOWN' } }] },
+    });
+    expect(gateway.service.calls()).toEqual([POST]);
+  });
+
+  it('is asked nothing more once the client has left', async () => {
+    await using gateway = await startFailing(FAILURE, FAILURE, { status: 201, body: { data: {} } }, FAILURE);
+    const document = 'mutation { createSubscriber(input: { subscriberId: "a" }) { __typename } }';
+    const release = await gateway.disconnectDuring(BULK, document);
+    await gateway.service.allClosed(); // The gateway has noticed it.
+    release();
+    await gateway.run('{ notificationGroups { id } }', 'b');
+    expect(gateway.service.calls().slice(0, 4)).toEqual([POST, POST, BULK, 'GET /v1/notification-groups']);
+  });
+});
+
+describe('channels that the service refuses', () => {
+  const ID = 'refused-1';
+  const PROBLEM = 'do not have active unknown integration.';
+  const input = { subscriberId: ID, firstName: 'Ada', channels: [{ providerId: 'unknown' }] };
+  const CREATE = `mutation ($input: CreateSubscriberInput!) { createSubscriber(input: $input) {
+    __typename ... on InvalidInputError { issues { path } } } }`;
+
+  it('after it has stored the other fields leave the outcome UNKNOWN', async () => {
+    await using sandbox = await startSandbox();
+    const folder = await createTestFolder();
+    const audit = { to: { file: folder.path('audit.jsonl') }, required: false };
+    await using gateway = await startGateway({ service: forwardTo(sandbox.url), modules: [subscriberProfiles], audit });
+    const { body, codes } = await gateway.send(CREATE, { input });
+    expect([body.data, codes]).toEqual([{ createSubscriber: null }, ['BAD_USER_INPUT']]);
+    expect(body.errors?.[0]).toMatchObject({
+      message: expect.stringContaining(`${PROBLEM} The change may have been applied.`),
+      extensions: { outcome: 'UNKNOWN', retryable: false, upstream: { status: 400 } },
+    });
+    expect(await gateway.data(`{ subscriber(subscriberId: "${ID}") { firstName channels } }`)).toEqual({
+      subscriber: { firstName: 'Ada', channels: [] },
+    });
+    const item = await gateway.data(
+      `mutation ($input: CreateSubscribersInput!) { createSubscribers(input: $input) {
+        failed results { __typename ... on UpstreamFailure { message status retryable outcome } } } }`,
+      { input: { subscribers: [input, { subscriberId: 'refused-2' }] } },
+    );
+    expect(item.createSubscribers).toEqual({
+      failed: 1,
+      results: [
+        {
+          __typename: 'UpstreamFailure',
+          message: expect.stringContaining(`${PROBLEM} The change may have been applied.`),
+          status: 400,
+          retryable: false,
+          outcome: 'UNKNOWN',
+        },
+        { __typename: 'CreateSubscriberSuccess' },
+      ],
+    });
+    const lines = (await readFile(audit.to.file, 'utf8')).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line).outcome)).toEqual(['UNKNOWN', 'UNKNOWN', 'APPLIED']);
+  });
+
+  it.each([
+    ['an invalid body', input, ['email must be an email'], ['input', 'email']],
+    ['an empty list', { ...input, channels: [] }, 'No.', ['input']],
+    ['other fields', { subscriberId: ID }, 'No.', ['input']],
+  ])('are not the reason for a 400 about %s, after which nothing was stored', async (_, fields, message, path) => {
+    await using gateway = await startGateway({ service: () => ({ status: 400, body: { statusCode: 400, message } }) });
+    expect(await gateway.data(CREATE, { input: { ...fields, email: 'a' } })).toEqual({
+      createSubscriber: { __typename: 'InvalidInputError', issues: [{ path }] },
+    });
   });
 });

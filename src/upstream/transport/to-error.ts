@@ -1,11 +1,12 @@
 // Tells of which kind a failed response is, or an attempt without one, and creates its error. `failures.ts` says what each kind means.
 
 import { errorCodeOf } from '../../lib/caught.ts';
-import { isRecord } from '../../lib/is-record.ts';
+import { arrayOf, isRecord, recordOf } from '../../lib/is-record.ts';
 import { isTimeoutError } from '../../lib/signal.ts';
 import { createCredentialFilter, type Secrets } from '../credential-filter.ts';
 import type { CallArgs, DeclaredEndpoint } from '../endpoint.ts';
 import {
+  afterUnknownOutcome,
   type Endpoint,
   endedEarly,
   errorOf,
@@ -35,7 +36,7 @@ interface FailedRequest extends Secrets, Pick<UpstreamRequest, 'path' | 'args'> 
   endpoint: CalledEndpoint;
 }
 
-type CalledEndpoint = Endpoint & Partial<Pick<DeclaredEndpoint, 'isShipped' | 'recordIds'>>;
+type CalledEndpoint = Endpoint & Partial<Pick<DeclaredEndpoint, 'isShipped' | 'recordIds' | 'upsert'>>;
 
 /** Redirects to another address, before the request was processed. After 303, it was. */
 export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
@@ -67,7 +68,7 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
   if (status === 422 && args.idempotencyKey !== undefined && mentionsIdempotency(message, args.idempotencyKey)) {
     return errorOf('conflict', endpoint, { status, rateLimit, message, conflict: 'IDEMPOTENCY_KEY_REUSED' });
   }
-  return errorOf(kind, endpoint, {
+  const error = errorOf(kind, endpoint, {
     status,
     rateLimit,
     message: code === 'UPSTREAM_ERROR' && status < 500 ? message.replace(/\.$/, ` (status ${status}).`) : message,
@@ -76,7 +77,14 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
     retryAfterSeconds: passesRetryAfter ? retryAfterSeconds : undefined,
     errorId: code === 'UPSTREAM_ERROR' ? readErrorId(response.body.json, createFilter) : undefined,
   });
+  return isStoredInPart(request, error) ? afterUnknownOutcome(error) : error;
 }
+
+/** Whether the service may have stored a part of an upsert before it rejected the rest. If it names a member, it has only validated the body. */
+const isStoredInPart = ({ endpoint: { upsert }, args }: FailedRequest, { status, issues }: UpstreamError): boolean =>
+  status === 400 &&
+  issues.every(({ path }) => path.length === 0) &&
+  upsert?.storedLast.some((name) => arrayOf(recordOf(args.body)[name]).length > 0) === true;
 
 /** Returns a sentence about an id that can't be one of the service's records, on which some services fail; empty if there is none. */
 function describeOddId({ endpoint: { recordIds = [] }, args }: FailedRequest): string {
