@@ -73,7 +73,8 @@ export default defineShipped('notigraph/modules/subscribers', (toolkit) => {
   });
 
   mutation('deleteSubscriber', {
-    description: 'Deletes a subscriber.',
+    description:
+      'Deletes a subscriber. Services before 2025 keep its record and messages: events to it are accepted and never sent, until `createSubscriber` brings it back.',
     scope: 'subscribers:write',
     endpoint: remove,
     input: {

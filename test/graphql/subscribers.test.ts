@@ -12,6 +12,11 @@ import { forwardTo, type ServiceResponse } from '../support/service.ts';
 
 guards('src/errors/mutation-failures.ts', 'toFailure');
 guards('src/graphql/scalars.ts', 'countNodes');
+guards('src/upstream/upsert.ts', 'isServiceFailure');
+guards('src/upstream/upsert.ts', 'sendAgain');
+guards('src/upstream/upsert.ts', 'isAbsent');
+guards('src/upstream/transport/to-error.ts', 'isStoredInPart');
+guards('src/upstream/client.ts', 'OperationClient.#sendAgain');
 
 const { CreateSubscriber, CreateSubscribers } = operations;
 

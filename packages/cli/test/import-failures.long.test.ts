@@ -105,7 +105,7 @@ it('gives up on a row that the service answers with 500 each time', async () => 
     NOTIGRAPH_MAX_RETRIES: '0',
   });
   expect((await run()).code).toBe(1);
-  expect(sent()).toHaveLength(TRIES);
+  expect(sent()).toHaveLength(3 * TRIES); // Each twice, and once to the bulk endpoint.
   expect(results()).toMatchObject([{ outcome: 'unknown', code: 'UPSTREAM_ERROR' }]);
 });
 

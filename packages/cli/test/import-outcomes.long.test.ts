@@ -1,8 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import { runCommand } from '../../../test/support/command.ts';
 import { guards } from '../../../test/support/guards.ts';
 import { setUpImport } from '../../../test/support/import.ts';
 import { subscriber } from '../../../test/support/records.ts';
+import { createTestFolder } from '../../../test/support/sandbox-files.ts';
+import { SANDBOX_KEYS, startSandbox } from '../../sandbox/src/sandbox.ts';
 
 guards('packages/cli/src/import/service.ts', 'ImportService.backOff');
 guards('packages/cli/src/import/send.ts', 'sendRow');
@@ -152,4 +155,45 @@ it('sends all rows again if neither the results nor the service know the environ
   expect((await run()).code).toBe(0);
   expect((await run()).code).toBe(0);
   expect(sent()).toHaveLength(6);
+});
+
+it('brings back a deleted subscriber, and says that one may be stored whose channels were refused', async () => {
+  let ageMs = 3_600_000;
+  const now = () => new Date(Date.now() - ageMs);
+  await using sandbox = await startSandbox({ traits: ['soft-deletions'], now });
+  const folder = await createTestFolder();
+  const file = folder.path('users.jsonl');
+  const call = (method: string, path: string, body?: object) =>
+    fetch(`${sandbox.url}/v1/subscribers${path}`, {
+      method,
+      headers: { authorization: `ApiKey ${SANDBOX_KEYS.development}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  await call('POST', '', { subscriberId: 'deleted-1', phone: '+44 20' });
+  await call('DELETE', '/deleted-1');
+  ageMs = 0;
+  await writeFile(
+    file,
+    `{"subscriberId":"deleted-1","email":"a@mail.example"}
+{"subscriberId":"new-1","email":"b@mail.example"}
+{"subscriberId":"new-2","email":"c@mail.example","channels":[{"providerId":"none"}]}
+`,
+  );
+  const { code, stdout } = await runCommand({
+    cwd: folder.path(),
+    args: ['subscribers', 'import', file, '--upstream', sandbox.url, '--report', 'report.jsonl'],
+    env: { NOTIGRAPH_IMPORT_KEY: SANDBOX_KEYS.development },
+  });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('2 of 3 rows are applied.') });
+  const lines = (await readFile(folder.path('report.jsonl'), 'utf8')).trim().split('\n');
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { subscriberId: 'deleted-1', outcome: 'updated' },
+    { subscriberId: 'new-1', outcome: 'created' },
+    { subscriberId: 'new-2', outcome: 'unknown', code: 'BAD_USER_INPUT' },
+  ]);
+  const stored = await Promise.all(['/deleted-1', '/new-2'].map(async (path) => (await call('GET', path)).json()));
+  expect(stored).toMatchObject([
+    { data: { email: 'a@mail.example', phone: '+44 20' } },
+    { data: { email: 'c@mail.example', channels: [] } },
+  ]);
 });

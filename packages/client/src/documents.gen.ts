@@ -85,7 +85,7 @@ export type CreateNotificationGroupInput = {
 export type CreateSubscriberInput = {
   /** The http or https URL of the profile picture. Null clears it; it must not be empty. */
   avatar?: string | null | undefined;
-  /** The settings per provider, such as push tokens and webhooks. Services only add to them. */
+  /** The settings per provider, such as push tokens and webhooks. Services only add to them. If one is refused, the outcome is UNKNOWN, because the other fields may have been stored. */
   channels?: Array<Record<string, unknown>> | null | undefined;
   /** Your own key/value pairs. In an update, they replace all existing ones, and null clears them. */
   data?: Record<string, unknown> | null | undefined;

@@ -79,7 +79,8 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
   });
 
   const creation = mutation('createSubscriber', {
-    description: 'Creates a subscriber, or updates the one with the same `subscriberId`.',
+    description:
+      'Creates a subscriber, or updates the one with the same `subscriberId`. If the service has kept a deleted one, it comes back, and fields that are omitted have their old values.',
     scope: 'subscribers:write',
     endpoint: createSubscriber,
     input: {
@@ -99,7 +100,8 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
         }),
         channels: t.field({
           type: ['JSONObject'],
-          description: 'The settings per provider, such as push tokens and webhooks. Services only add to them.',
+          description:
+            'The settings per provider, such as push tokens and webhooks. Services only add to them. If one is refused, the outcome is UNKNOWN, because the other fields may have been stored.',
         }),
       }),
     },
