@@ -30,8 +30,7 @@ export const ERROR_CODES = {
   },
   BAD_USER_INPUT: {
     status: 400,
-    meaning:
-      'A variable or argument is invalid, or the service refused it on a read, or after it had stored a part of a write.',
+    meaning: 'A variable or argument is invalid, or the service refused it on a read or after storing a part.',
     remedy: 'Correct the value.',
   },
   OPERATION_RESOLUTION_FAILURE: {

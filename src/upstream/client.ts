@@ -11,16 +11,15 @@ import {
   type DeclaredEndpoint,
   invalidCall,
   type ReadEndpoint,
-  type Upsert,
   type WriteEndpoint,
   type WriteOptions,
 } from './endpoint.ts';
-import { errorOf, isUpstreamError, type UpstreamError } from './errors.ts';
+import { errorOf, isUpstreamError } from './errors.ts';
 import { encodeArgs } from './input-rules.ts';
 import type { UpstreamRequest, WriteResult } from './request.ts';
 import { isIdentified } from './response-form.ts';
 import type { CallTarget } from './service.ts';
-import { isServiceFailure, sendAgain } from './upsert.ts';
+import { sendUpsert } from './upsert.ts';
 
 /** Credential, deadline and cancellation of the operation that makes the calls. */
 export interface Caller {
@@ -131,17 +130,6 @@ export class CallBudget {
     const sent = args.deriveKey ? { ...args, idempotencyKey: args.deriveKey(`${endpoint.method} ${path}`) } : args;
     return { endpoint, credential, callerId: person ?? credential, path, requestId, args: sent, headers, body };
   }
-
-  /** Creates the request of a write that follows a failed one, and counts as a part of it. It is about the same record. */
-  createFollowing(
-    { args, ...request }: UpstreamRequest,
-    endpoint: DeclaredEndpoint,
-    body: object,
-    idempotencyKey?: string,
-  ): UpstreamRequest {
-    const encoded = encodeArgs(endpoint, this.#settings.upstreamUrl, { body });
-    return { ...request, endpoint, ...encoded, args: { ...args, idempotencyKey } };
-  }
 }
 
 /** Client of one operation, which bounds its calls in number and time. */
@@ -180,42 +168,23 @@ export class OperationClient implements UpstreamClient {
     args: NoInfer<Args> & WriteOptions,
   ): Promise<WriteResult<Body>> {
     const sent = new Promise<WriteResult<Body>>((resolve, reject) => {
-      this.#send(this.budget.createRequest('write', endpoint, args), resolve, reject, endpoint.upsert);
-    });
-    return (this.#caller.writes?.ofField ?? new WriteCount()).track(sent);
-  }
-
-  /** @param upsert how it is sent again after a 500. @default it isn't */
-  #send<Body>(
-    request: UpstreamRequest,
-    resolve: (result: WriteResult<Body> | Promise<WriteResult<Body>>) => void,
-    reject: (error: UpstreamError) => void,
-    upsert?: Upsert,
-  ): void {
-    const reader = this.#createReader((outcome) => {
-      if (!isUpstreamError(outcome)) {
-        resolve({ ...outcome, body: withInvalidItems(request.endpoint, outcome.body) as Body }); // As above.
-      } else if (upsert !== undefined && isServiceFailure(outcome)) {
-        resolve(this.#sendAgain(request, upsert));
+      const request = this.budget.createRequest('write', endpoint, args);
+      const settle = (outcome: Outcome) => {
+        if (isUpstreamError(outcome)) {
+          reject(outcome);
+        } else {
+          resolve({ ...outcome, body: withInvalidItems(endpoint, outcome.body) as Body }); // As above.
+        }
+      };
+      if (endpoint.upsert === undefined) {
+        this.#target.write(request, this.#createReader(settle));
       } else {
-        reject(outcome);
+        const send = (next: UpstreamRequest) =>
+          new Promise<Outcome>((end) => this.#target.write(next, this.#createReader(end)));
+        sendUpsert(request, endpoint.upsert, send).then(settle, reject);
       }
     });
-    this.#target.write(request, reader);
-  }
-
-  #sendAgain<Body>(request: UpstreamRequest, { storedLast, restore }: Upsert): Promise<WriteResult<Body>> {
-    const { body = {}, idempotencyKey: key } = request.args;
-    const follow = (...following: [DeclaredEndpoint, object, string?]) =>
-      new Promise<WriteResult<Body>>((resolve, reject) => {
-        this.#send(this.budget.createFollowing(request, ...following), resolve, reject);
-      });
-    const fields = Object.entries(body).filter(([name]) => !storedLast.includes(name));
-    const restoring = restore(Object.fromEntries(fields));
-    return sendAgain(
-      (number) => follow(request.endpoint, body, key && `${key}-${number}`),
-      () => follow(restoring.endpoint, restoring.body),
-    );
+    return (this.#caller.writes?.ofField ?? new WriteCount()).track(sent);
   }
 
   #createReader(onOutcome: (outcome: Outcome) => void): Reader {

@@ -44,14 +44,14 @@ export interface DeclaredEndpoint extends Endpoint, Readonly<Rules> {
   /** Tells its reads apart from those of other endpoints with the same path. The same in all processes and after a reload. */
   readonly identity: string;
   /** Present if it creates a record, or updates the one with the same id. Then it is sent again after a 500. */
-  readonly upsert?: Upsert;
-}
-
-export interface Upsert {
-  /** Members of the body that the service can reject after it has stored the others. */
-  readonly storedLast: readonly string[];
-  /** Returns the write that brings back a deleted record, with the body of an upsert that has no such members. */
-  readonly restore: (fields: object) => { readonly endpoint: DeclaredEndpoint; readonly body: object };
+  readonly upsert?: {
+    /** Member of the body with a list that the service can reject after it has stored the others. */
+    readonly storedLast: string;
+    /** Upsert of the records in a list, which also brings back deleted ones. It has no parameters, like this one. */
+    readonly restore: DeclaredEndpoint;
+    /** Name of the list in its body. */
+    readonly list: string;
+  };
 }
 
 /** Endpoint with the types of its calls: `GET` reads, and other methods change data. */

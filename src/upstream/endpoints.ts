@@ -90,10 +90,7 @@ export const createSubscriber = {
   ...endpoint('POST /v1/subscribers', { idempotent: true, clears: true, identifiedBy: ['subscriberId'] })
     .takes<{ body: SubscriberFields }>()
     .returns<SubscriberBody>(),
-  upsert: {
-    storedLast: ['channels'],
-    restore: (fields: object) => ({ endpoint: createSubscribers, body: { subscribers: [fields] } }),
-  },
+  upsert: { storedLast: 'channels', restore: createSubscribers, list: 'subscribers' },
 };
 
 export const getWorkflow = endpoint('GET /v1/workflows/{workflowIdOrIdentifier}', {

@@ -1,44 +1,51 @@
 // Sends an upsert again if the service fails with 500: another one was faster, or the record was deleted, and the service keeps it.
 
+import type { Outcome } from './call-events.ts';
+import type { DeclaredEndpoint } from './endpoint.ts';
 import { afterUnknownOutcome, errorOf, isUpstreamError, type UpstreamError } from './errors.ts';
-import { FAILURES } from './failures.ts';
+import type { UpstreamRequest } from './request.ts';
 
-/** Added to the message of the failure if the service can't bring back a record. */
-const NOT_RESTORED = "If this record was deleted, the service can't create it again: use another id.";
+type Upsert = NonNullable<DeclaredEndpoint['upsert']>;
+
+const MAX_REQUESTS = 3;
+
+const NOT_RESTORED = 'The notification service failed on this request. If the record was deleted, use another id.';
 
 /** Whether the service itself failed. */
-export const isServiceFailure = ({ code, status }: UpstreamError): boolean =>
-  code === 'UPSTREAM_ERROR' && status === 500;
+const isServiceFailure = (outcome: Outcome): outcome is UpstreamError =>
+  isUpstreamError(outcome) && outcome.code === 'UPSTREAM_ERROR' && outcome.status === 500;
 
 /**
- * Sends an upsert again, and if that fails too, a last time after the write that brings back a deleted record. No read finds out about that: the service
- * would remember for hours that the record is absent. If the failures are stored ones of an earlier operation with the same idempotency key, nothing is
+ * Sends an upsert, again after a 500, and then a last time after the write that brings back a deleted record. No read decides about that, because the
+ * service would remember that the record is absent. If the failure is the stored one of an earlier operation with the same idempotency key, nothing is
  * brought back, because that operation has done it.
- *
- * @param send sends the request with this number, which has an idempotency key of its own: the service has stored the failure under the one before
- * @throws {UpstreamError} whose outcome is unknown
  */
-export async function sendAgain<Result>(
-  send: (number: number) => Promise<Result>,
-  restore: () => Promise<unknown>,
-): Promise<Result> {
-  try {
-    return await send(2).catch(async (failure) => {
-      if (!isUpstreamError(failure) || !isServiceFailure(failure)) {
-        throw failure;
-      }
-      if (!failure.isReplayed) {
-        await restore().catch((problem) => Promise.reject(isAbsent(problem) ? notRestored(failure) : problem));
-      }
-      return send(3);
-    });
-  } catch (error) {
-    throw isUpstreamError(error) ? afterUnknownOutcome(error) : error;
+export async function sendUpsert(
+  request: UpstreamRequest,
+  upsert: Upsert,
+  send: (request: UpstreamRequest) => Promise<Outcome>,
+): Promise<Outcome> {
+  const key = request.args.idempotencyKey;
+  let outcome = await send(request);
+  for (let number = 2; number <= MAX_REQUESTS && isServiceFailure(outcome); number += 1) {
+    const restores = number === MAX_REQUESTS && !outcome.isReplayed;
+    const restored = restores ? await send({ ...request, ...restoring(request, upsert) }) : undefined;
+    if (isUpstreamError(restored)) {
+      return restored.isForeign || restored.status === 405 // It has no such endpoint.
+        ? errorOf('failed', request.endpoint, { status: 500, errorId: outcome.errorId, message: NOT_RESTORED })
+        : afterUnknownOutcome(restored);
+    }
+    // Under the key of the request before, the service has stored its failure.
+    const next = await send({ ...request, args: { ...request.args, idempotencyKey: key && `${key}-${number}` } });
+    outcome = isUpstreamError(next) ? afterUnknownOutcome(next) : next;
   }
+  return outcome;
 }
 
-/** Whether the service has no such endpoint. */
-const isAbsent = (error: unknown): boolean => isUpstreamError(error) && (error.isForeign || error.status === 405);
-
-const notRestored = ({ endpoint, status, errorId }: UpstreamError): UpstreamError =>
-  errorOf('failed', endpoint, { status, errorId, message: `${FAILURES.failed.message} ${NOT_RESTORED}` });
+/** Returns what differs in the request that brings back the record. The body in `args` is that of the upsert, because its ids are those of the record. */
+const restoring = ({ endpoint, path, args }: UpstreamRequest, { storedLast, restore, list }: Upsert) => ({
+  endpoint: restore,
+  path: path.slice(0, -endpoint.route.length) + restore.route, // After the prefix of the service.
+  args: { ...args, idempotencyKey: undefined },
+  body: JSON.stringify({ [list]: [{ ...args.body, [storedLast]: undefined }] }),
+});

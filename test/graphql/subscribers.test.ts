@@ -13,10 +13,8 @@ import { forwardTo, type ServiceResponse } from '../support/service.ts';
 guards('src/errors/mutation-failures.ts', 'toFailure');
 guards('src/graphql/scalars.ts', 'countNodes');
 guards('src/upstream/upsert.ts', 'isServiceFailure');
-guards('src/upstream/upsert.ts', 'sendAgain');
-guards('src/upstream/upsert.ts', 'isAbsent');
+guards('src/upstream/upsert.ts', 'sendUpsert');
 guards('src/upstream/transport/to-error.ts', 'isStoredInPart');
-guards('src/upstream/client.ts', 'OperationClient.#sendAgain');
 
 const { CreateSubscriber, CreateSubscribers } = operations;
 
@@ -553,9 +551,7 @@ describe('a service that fails with 500', () => {
     await using gateway = await startFailing(FAILURE, FAILURE, response);
     const { body } = await gateway.send(CREATE, { input: { subscriberId: 'user-1' } });
     expect(body.errors?.[0]).toMatchObject({
-      message: expect.stringContaining(
-        "If this record was deleted, the service can't create it again: use another id. The change may",
-      ),
+      message: expect.stringContaining('If the record was deleted, use another id. The change may'),
       extensions: {
         code: 'UPSTREAM_ERROR',
         outcome: 'UNKNOWN',

@@ -81,7 +81,7 @@ export type CreateNotificationGroupInput = {
   name: string;
 };
 
-/** The subscriber to create or update. In an update, fields that are omitted keep their values, and null clears them. */
+/** The subscriber to create or update. In an update, fields that are omitted keep their values, and null clears them. If the service has kept a deleted subscriber, that is an update too. */
 export type CreateSubscriberInput = {
   /** The http or https URL of the profile picture. Null clears it; it must not be empty. */
   avatar?: string | null | undefined;

@@ -7,7 +7,7 @@ export type KnownErrorCode =
   | 'GRAPHQL_PARSE_FAILED'
   /** The document does not match the schema. At most five problems are listed. Correct the document at `locations`. */
   | 'GRAPHQL_VALIDATION_FAILED'
-  /** A variable or argument is invalid, or the service refused it on a read, or after it had stored a part of a write. Correct the value. */
+  /** A variable or argument is invalid, or the service refused it on a read or after storing a part. Correct the value. */
   | 'BAD_USER_INPUT'
   /** The document has several operations and no `operationName`, or none with that name. Send the name of one of its operations. */
   | 'OPERATION_RESOLUTION_FAILURE'

@@ -79,13 +79,12 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
   });
 
   const creation = mutation('createSubscriber', {
-    description:
-      'Creates a subscriber, or updates the one with the same `subscriberId`. If the service has kept a deleted one, it comes back, and fields that are omitted have their old values.',
+    description: 'Creates a subscriber, or updates the one with the same `subscriberId`, even if it was deleted.',
     scope: 'subscribers:write',
     endpoint: createSubscriber,
     input: {
       description:
-        'The subscriber to create or update. In an update, fields that are omitted keep their values, and null clears them.',
+        'The subscriber to create or update. In an update, fields that are omitted keep their values, and null clears them. If the service has kept a deleted subscriber, that is an update too.',
       argument: 'The subscriber.',
       fields: (t) => ({
         subscriberId: t.id({

@@ -84,7 +84,7 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
 const isStoredInPart = ({ endpoint: { upsert }, args }: FailedRequest, { status, issues }: UpstreamError): boolean =>
   status === 400 &&
   issues.every(({ path }) => path.length === 0) &&
-  upsert?.storedLast.some((name) => arrayOf(recordOf(args.body)[name]).length > 0) === true;
+  arrayOf(recordOf(args.body)[upsert?.storedLast ?? '']).length > 0;
 
 /** Returns a sentence about an id that can't be one of the service's records, on which some services fail; empty if there is none. */
 function describeOddId({ endpoint: { recordIds = [] }, args }: FailedRequest): string {
