@@ -2,7 +2,7 @@
 
 import type { Outcome } from './call-events.ts';
 import type { DeclaredEndpoint } from './endpoint.ts';
-import { afterUnknownOutcome, errorOf, isUpstreamError, type UpstreamError } from './errors.ts';
+import { afterUnknownOutcome, errorOf, isUpstreamError } from './errors.ts';
 import type { UpstreamRequest } from './request.ts';
 
 type Upsert = NonNullable<DeclaredEndpoint['upsert']>;
@@ -10,10 +10,6 @@ type Upsert = NonNullable<DeclaredEndpoint['upsert']>;
 const MAX_REQUESTS = 3;
 
 const NOT_RESTORED = 'The notification service failed on this request. If the record was deleted, use another id.';
-
-/** Whether the service itself failed. */
-const isServiceFailure = (outcome: Outcome): outcome is UpstreamError =>
-  isUpstreamError(outcome) && outcome.code === 'UPSTREAM_ERROR' && outcome.status === 500;
 
 /**
  * Sends an upsert, again after a 500, and then a last time after the write that brings back a deleted record. No read decides about that, because the
@@ -27,7 +23,7 @@ export async function sendUpsert(
 ): Promise<Outcome> {
   const key = request.args.idempotencyKey;
   let outcome = await send(request);
-  for (let number = 2; number <= MAX_REQUESTS && isServiceFailure(outcome); number += 1) {
+  for (let number = 2; number <= MAX_REQUESTS && isUpstreamError(outcome) && outcome.status === 500; number += 1) {
     const restores = number === MAX_REQUESTS && !outcome.isReplayed;
     const restored = restores ? await send({ ...request, ...restoring(request, upsert) }) : undefined;
     if (isUpstreamError(restored)) {

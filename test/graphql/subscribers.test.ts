@@ -12,7 +12,6 @@ import { forwardTo, type ServiceResponse } from '../support/service.ts';
 
 guards('src/errors/mutation-failures.ts', 'toFailure');
 guards('src/graphql/scalars.ts', 'countNodes');
-guards('src/upstream/upsert.ts', 'isServiceFailure');
 guards('src/upstream/upsert.ts', 'sendUpsert');
 guards('src/upstream/transport/to-error.ts', 'isStoredInPart');
 
@@ -638,11 +637,12 @@ describe('channels that the service refuses', () => {
   });
 
   it.each([
-    ['an invalid body', input, ['email must be an email'], ['input', 'email']],
-    ['an empty list', { ...input, channels: [] }, 'No.', ['input']],
-    ['other fields', { subscriberId: ID }, 'No.', ['input']],
-  ])('are not the reason for a 400 about %s, after which nothing was stored', async (_, fields, message, path) => {
-    await using gateway = await startGateway({ service: () => ({ status: 400, body: { statusCode: 400, message } }) });
+    ['400 about a field', 400, input, ['email must be an email'], ['input', 'email']],
+    ['422', 422, input, 'No.', ['input']],
+    ['400 to an empty list of them', 400, { ...input, channels: [] }, 'No.', ['input']],
+    ['400 to a creation without any', 400, { subscriberId: ID }, 'No.', ['input']],
+  ])('are not the reason for a %s, after which nothing was stored', async (_, status, fields, message, path) => {
+    await using gateway = await startGateway({ service: () => ({ status, body: { statusCode: status, message } }) });
     expect(await gateway.data(CREATE, { input: { ...fields, email: 'a' } })).toEqual({
       createSubscriber: { __typename: 'InvalidInputError', issues: [{ path }] },
     });
