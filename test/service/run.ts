@@ -17,9 +17,10 @@ import { type Source, startService } from './start-service.ts';
 
 const USAGE = `Runs the tests that ask a running service.
 
-  npm run test:service -- --clone FOLDER [--mongo mongodb://127.0.0.1:27017]
+  npm run test:service -- --clone FOLDER [--mongo mongodb://127.0.0.1:27017] [--node PROGRAM]
       starts the API and the worker from a clone in which apps/api and apps/worker are built, with a Redis
-      (redis-server) and a database of their own. NODE_OPTIONS is passed to them.
+      (redis-server) and a database of their own. PROGRAM is the Node.js that runs them, by default that of the
+      system. NODE_OPTIONS is passed to them.
   npm run test:service -- --url URL
       asks a service that is running, with the key of an environment for tests in NOTIGRAPH_TEST_KEY, and that
       of its production environment in NOTIGRAPH_TEST_PRODUCTION_KEY. Records stay in it.
@@ -50,6 +51,7 @@ const { values: options } = parseArgs({
     help: { type: 'boolean', default: false },
     clone: { type: 'string' },
     mongo: { type: 'string', default: process.env.NOTIGRAPH_TEST_MONGO ?? 'mongodb://127.0.0.1:27017' },
+    node: { type: 'string', default: process.env.NOTIGRAPH_TEST_NODE },
     url: { type: 'string', default: process.env.NOTIGRAPH_TEST_UPSTREAM },
     'sign-up': { type: 'boolean', default: false },
   },
@@ -62,7 +64,7 @@ async function runWithClone(clone: string): Promise<Result[]> {
     return exit(redisOnly === '' ? `Build apps/${missing.join(' and apps/')} in ${clone} first.` : redisOnly.trim());
   }
   const { NODE_OPTIONS, ...rest } = process.env;
-  const source: Source = { clone, mongo: options.mongo, nodeOptions: NODE_OPTIONS };
+  const source: Source = { clone, mongo: options.mongo, node: options.node, nodeOptions: NODE_OPTIONS };
   const results: Result[] = [];
   {
     await using service = await startService({ source });
@@ -71,8 +73,13 @@ async function runWithClone(clone: string): Promise<Result[]> {
     await addHistory(database, seeded);
     results.push(...(await askService({ ...rest, ...variables(service.url, service, seeded) })));
   }
-  const own = { NOTIGRAPH_TEST_CLONE: clone, NOTIGRAPH_TEST_MONGO: options.mongo };
-  const env = { ...rest, ...own, ...(NODE_OPTIONS !== undefined && { NOTIGRAPH_TEST_NODE_OPTIONS: NODE_OPTIONS }) };
+  const env = {
+    ...rest,
+    NOTIGRAPH_TEST_CLONE: clone,
+    NOTIGRAPH_TEST_MONGO: options.mongo,
+    ...(options.node !== undefined && { NOTIGRAPH_TEST_NODE: options.node }),
+    ...(NODE_OPTIONS !== undefined && { NOTIGRAPH_TEST_NODE_OPTIONS: NODE_OPTIONS }),
+  };
   return [...results, ...(await runTests(FILES.clone, env))];
 }
 

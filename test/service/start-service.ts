@@ -3,8 +3,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { findFreePort } from '../support/listen.ts';
 import { hasRedis, startRedis, type TestRedis } from '../support/redis.ts';
@@ -19,6 +20,8 @@ export interface Source {
   clone: string;
   /** Address of MongoDB, such as `mongodb://127.0.0.1:27017`. */
   mongo: string;
+  /** Program of Node.js, which must have a version that the service supports. @default the first on the PATH outside of packages */
+  node?: string | undefined;
   /** Options of Node.js for the service only. @default none */
   nodeOptions?: string | undefined;
 }
@@ -42,6 +45,8 @@ export interface RunningService extends Account, AsyncDisposable {
   /** Stops the process without ending it, until `resume`. */
   pause(part: Part): void;
   resume(part: Part): void;
+  /** Returns the end of what a part has printed: its errors. */
+  output(part: Part): string;
   /** Connects to its database, with the client that the service uses. */
   openDatabase(): Promise<Database & AsyncDisposable>;
 }
@@ -89,6 +94,14 @@ const START_MS = 120_000;
 /** Characters of a part's output that an error shows. */
 const SHOWN_OUTPUT = 4_000;
 
+/** `npm` puts the project's own version first, with which the worker of 2024 crashes at long ids. */
+const findNode = (): string =>
+  (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((folder) => !folder.includes('node_modules'))
+    .map((folder) => join(folder, 'node'))
+    .find(existsSync) ?? process.execPath;
+
 const { NOTIGRAPH_TEST_CLONE, NOTIGRAPH_TEST_MONGO = 'mongodb://127.0.0.1:27017' } = process.env;
 
 /** Clone that `npm run test:service` was given, if it can be started. */
@@ -98,6 +111,7 @@ export const SOURCE: Source | undefined =
     : {
         clone: NOTIGRAPH_TEST_CLONE,
         mongo: NOTIGRAPH_TEST_MONGO,
+        node: process.env.NOTIGRAPH_TEST_NODE,
         nodeOptions: process.env.NOTIGRAPH_TEST_NODE_OPTIONS,
       };
 
@@ -106,10 +120,14 @@ export const cloneOnly =
   SOURCE === undefined ? ' (left out: no clone of the service, see npm run test:service -- --help)' : '';
 
 /** Starts Redis, the API and the worker, and creates an account. Disposing ends them and removes the database. */
-export async function startService({ source = SOURCE, settings = {} }: StartOptions = {}): Promise<RunningService> {
-  if (source === undefined) {
+export async function startService({
+  source: given = SOURCE,
+  settings = {},
+}: StartOptions = {}): Promise<RunningService> {
+  if (given === undefined) {
     throw new Error('There is no clone of the service: use npm run test:service -- --clone FOLDER.');
   }
+  const source = given;
   await using stack = new AsyncDisposableStack();
   const redis = stack.use(await startRedis());
   const redisPort = new URL(redis.url).port;
@@ -129,22 +147,22 @@ export async function startService({ source = SOURCE, settings = {} }: StartOpti
     ...settings,
   };
   const children = new Map<Part, ChildProcess>();
+  const outputs = { api: '', worker: '' };
 
   async function start(part: Part): Promise<void> {
-    const child = spawn(process.execPath, ['dist/main.js'], {
-      cwd: join(source?.clone ?? '', 'apps', part),
+    const child = spawn(source.node ?? findNode(), ['dist/main.js'], {
+      cwd: join(source.clone, 'apps', part),
       env: { ...env, PORT: String(ports[part]) },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     children.set(part, child);
-    let output = '';
     for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (chunk) => (output = `${output}${chunk}`.slice(-SHOWN_OUTPUT)));
+      stream.on('data', (chunk) => (outputs[part] = `${outputs[part]}${chunk}`.slice(-SHOWN_OUTPUT)));
     }
     const isRunning = () => child.exitCode === null && child.signalCode === null;
     for (const until = Date.now() + START_MS; !(await isHealthy(ports[part])); await pause(100)) {
       if (!isRunning() || Date.now() > until) {
-        throw new Error(`The service's ${part} ${isRunning() ? 'is not healthy' : 'has ended'}:\n${output}`);
+        throw new Error(`The service's ${part} ${isRunning() ? 'is not healthy' : 'has ended'}:\n${outputs[part]}`);
       }
     }
   }
@@ -180,6 +198,7 @@ export async function startService({ source = SOURCE, settings = {} }: StartOpti
       await kill(part);
       await start(part);
     },
+    output: (part) => outputs[part],
     pause: (part) => void children.get(part)?.kill('SIGSTOP'),
     resume: (part) => void children.get(part)?.kill('SIGCONT'),
     openDatabase,
