@@ -38,6 +38,8 @@ const FILES = {
 
 const NEEDS_CLONE = 'it starts the service itself: use --clone';
 
+const NO_FILE = 'there is no such file';
+
 /** What the end of the run says of one part. */
 interface Result {
   name: string;
@@ -118,6 +120,9 @@ async function runTests(files: readonly string[], env: NodeJS.ProcessEnv): Promi
     files.filter((file) => existsSync(join(ROOT, file))),
     files.filter((file) => !existsSync(join(ROOT, file))),
   ];
+  if (here.length === 0) {
+    return leaveOut(missing, NO_FILE);
+  }
   await using folder = await mkdtempDisposable(join(tmpdir(), 'notigraph-service-'));
   const json = join(folder.path, 'results.json');
   const reporters = ['./test/runner/progress-reporter.ts', 'json'].map((reporter) => `--reporter=${reporter}`);
@@ -140,7 +145,7 @@ async function runTests(files: readonly string[], env: NodeJS.ProcessEnv): Promi
       failed: status !== 'passed' || tests.length === 0,
     };
   });
-  return [...results, ...leaveOut(missing, 'there is no such file')];
+  return [...results, ...leaveOut(missing, NO_FILE)];
 }
 
 function leaveOut(files: readonly string[], reason: string): Result[] {
