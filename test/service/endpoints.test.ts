@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ENDPOINTS } from '../../packages/testing/src/endpoints.gen.ts';
+import { arrayOf, recordOf } from '../../src/lib/is-record.ts';
 import { operations } from '../support/operations.ts';
 import { type Case, casesOf } from './cases.ts';
 import { type Connected, connect, endpointOf, IMPLEMENTATIONS } from './implementations.ts';
@@ -13,11 +14,9 @@ describe.each(IMPLEMENTATIONS)('the endpoints of %s', (_, implementation) => {
 
   beforeAll(async () => {
     service = await connect(implementation);
-    const { body } = await service.ask('GET /v1/feeds');
-    const feed = JSON.stringify(body).match(
-      new RegExp(`"_id":"(\\w+)","name":"${service.target.values.get('run')} feed"`),
-    );
-    service.target.values.set('feed', feed?.[1] ?? 'missing-feed').set('unknownId', '65f000000000000000000999');
+    const feeds = arrayOf(recordOf((await service.ask('GET /v1/feeds')).body).data).map(recordOf);
+    const feed = feeds.find(({ name }) => name === service.fill('{run} feed'));
+    service.target.values.set('feed', String(feed?._id)).set('unknownId', '65f000000000000000000999');
   });
   afterEach(() => void service.exchanges.splice(0)); // A request that a failed test has left would fail the next one too.
   afterAll(() => service[Symbol.asyncDispose]());
