@@ -16,12 +16,12 @@ const LEFT_OUT = [
   { ending: 'package', reason: 'the packed package, in real frameworks: npm run test:package' },
 ];
 
-/** Reason of tests that CI may leave out too: the machine doesn't permit them, so no installation would help. */
-const NOT_PERMITTED = /\(left out: not permitted /;
+/** Reasons of tests that CI may leave out too: the machine doesn't permit them, or they start the service, which is no part of the project. */
+const NOT_PERMITTED = /\(left out: (?:not permitted |no clone of the service)/;
 
 /**
  * Prints a line with a count for each finished test file, even if the output is not a terminal, and what `npm test` left out. In CI, skipped tests
- * fail the run, unless the machine doesn't permit them.
+ * fail the run, unless no installation of ours would help.
  */
 export default class ProgressReporter extends DefaultReporter {
   #files = 0;

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { vi } from 'vitest';
 import { loadModules, SHIPPED_MODULES } from '../../packages/cli/src/config/load-modules.ts';
+import type { Records } from '../../packages/sandbox/src/records.ts';
 import { ENDPOINTS } from '../../packages/testing/src/endpoints.gen.ts';
 import { matchRequest, sortByPrecedence } from '../../packages/testing/src/endpoints.ts';
 import { arrayOf, recordOf } from '../../src/lib/is-record.ts';
@@ -16,14 +17,13 @@ import { ask, createRecords, createTarget, startSandbox, type Target } from './t
 export const SERVICE = 'the service in NOTIGRAPH_TEST_UPSTREAM';
 
 export interface Implementation {
-  /** Starts it, with the records of a run. */
-  start(run: string): Promise<Target & AsyncDisposable>;
-  /** Whether messages are there when the response to their event is. */
+  start(run: string, records: Records): Promise<Target & AsyncDisposable>;
+  /** Whether delays and digests don't wait. */
   isAtOnce: boolean;
 }
 
 const sandbox = (traits: typeof TRAITS): Implementation => ({
-  start: (run) => startSandbox(run, recordsOf(run), traits),
+  start: (run, records) => startSandbox(run, records, traits),
   isAtOnce: true,
 });
 
@@ -37,14 +37,20 @@ export const IMPLEMENTATIONS: readonly (readonly [name: string, Implementation])
   ...(url === undefined || key === undefined
     ? []
     : [
-        [SERVICE, { start: (run: string) => startRunning(run, { url, key, productionKey }), isAtOnce: false }] as const,
+        [
+          SERVICE,
+          {
+            start: (run: string, records: Records) => startRunning(run, records, { url, key, productionKey }),
+            isAtOnce: false,
+          },
+        ] as const,
       ]),
 ];
 
-/** Gives a running service the records of a run. They stay, because tests delete only what they create. */
-export async function startRunning(run: string, access: Pick<Target, 'url' | 'key' | 'productionKey'>) {
+/** Gives a running service the records. They stay, because tests delete only what they create. */
+export async function startRunning(run: string, records: Records, access: Access) {
   const target = createTarget(run, access);
-  await createRecords(target, recordsOf(run));
+  await createRecords(target, records);
   return { ...target, [Symbol.asyncDispose]: async () => {} };
 }
 
@@ -62,10 +68,11 @@ export const endpointOf = (method: string, path: string): string => matchRequest
 /** Gateway with all shipped modules in front of an implementation. */
 export type Connected = Awaited<ReturnType<typeof connect>>;
 
-/** Starts a gateway in front of an implementation, whose requests are recorded. */
-export async function connect(implementation: Implementation) {
+/** Starts a gateway in front of an implementation, whose requests are recorded. @param of records of a run */
+export async function connect(implementation: Implementation, of: (run: string) => Records = recordsOf) {
   await using stack = new AsyncDisposableStack();
-  const target = stack.use(await implementation.start(`run-${randomUUID().slice(0, 8)}`));
+  const run = `run-${randomUUID().slice(0, 8)}`;
+  const target = stack.use(await implementation.start(run, of(run)));
   const exchanges: Exchange[] = [];
   const recorder = stack.use(await startService(forwardTo(target.url, exchanges)));
   const modules = await loadModules({ modules: SHIPPED_MODULES });
