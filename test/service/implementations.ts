@@ -48,7 +48,7 @@ export const IMPLEMENTATIONS: readonly (readonly [name: string, Implementation])
 ];
 
 /** Gives a running service the records. They stay, because tests delete only what they create. */
-export async function startRunning(run: string, records: Records, access: Access) {
+export async function startRunning(run: string, records: Records, access: Parameters<typeof createTarget>[1]) {
   const target = createTarget(run, access);
   await createRecords(target, records);
   return { ...target, [Symbol.asyncDispose]: async () => {} };
