@@ -46,6 +46,7 @@ const Workflow = z.strictObject({
         .partialRecord(z.enum(['contents', 'packages', 'id-token', 'attestations', 'pages']), access)
         .optional(),
       environment: label.optional(),
+      strategy: z.strictObject({ 'fail-fast': z.boolean(), matrix: z.record(z.string(), z.array(label)) }).optional(),
       outputs: z.record(z.string(), label).optional(),
       steps: z.array(
         z
@@ -128,6 +129,24 @@ it('one scheduled job looks for known vulnerabilities, also in what the image ad
     expect(commands.join()).toContain(`npm --prefix deploy/${folder} audit`);
   }
   expect(Object.values(jobs).flatMap(({ permissions = [] }) => permissions)).toEqual([]);
+});
+
+it('a scheduled job asks two versions of the published service, whose compose file needs no secret', () => {
+  const { on, jobs } = readWorkflow('service.yml');
+  expect(on).toHaveProperty('schedule');
+  const { ask } = jobs;
+  expect(ask?.strategy?.matrix.version).toHaveLength(2);
+  const commands = ask?.steps.flatMap(({ run = [] }) => run) ?? [];
+  expect(commands).toContain('npm run test:service -- --url http://127.0.0.1:3000 --sign-up');
+  const files = commands.flatMap((command) => /compose --file (\S+)/.exec(command)?.[1] ?? []);
+  expect(new Set(files)).toEqual(new Set(['test/service/compose.yaml']));
+  const { services } = parse(read('test/service/compose.yaml'), { merge: true });
+  for (const part of ['api', 'worker']) {
+    expect(services[part].image).toMatch(/^ghcr\.io\/novuhq\/novu\/\w+:\$\{SERVICE_VERSION\b/);
+    expect(services[part].environment).toMatchObject({ PORT: '3000', MONGO_URL: 'mongodb://mongo:27017/service' });
+  }
+  expect(read('test/service/compose.yaml')).not.toContain('secrets.');
+  expect(services.api.ports).toEqual(['127.0.0.1:3000:3000']);
 });
 
 it('updates are requested for packages, actions and images', () => {
