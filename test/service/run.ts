@@ -40,7 +40,7 @@ const NEEDS_CLONE = 'it starts the service itself: use --clone';
 
 const NO_FILE = 'there is no such file';
 
-/** What the end of the run says of one part. */
+/** Line about one part at the end of the run. */
 interface Result {
   name: string;
   /** Figures, or why it was left out. */

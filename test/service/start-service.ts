@@ -14,7 +14,7 @@ import { type Account, signUp } from './account.ts';
 /** Part of the service that runs in a process of its own. */
 export type Part = 'api' | 'worker';
 
-/** Where the service comes from. */
+/** Programs and servers that the service is started with. */
 export interface Source {
   /** Folder of a clone in which `apps/api` and `apps/worker` are built. */
   clone: string;
