@@ -4,6 +4,9 @@ import { type Connected, connect, SERVICE, startRunning } from './implementation
 import { recordsOf } from './questions.ts';
 import { cloneOnly, SOURCE, startService } from './start-service.ts';
 
+/** Time of a test, which starts the service. */
+const START_MS = 300_000;
+
 /** Starts the service with other settings, and a gateway in front of it. */
 async function start(settings: Readonly<Record<string, string>>) {
   await using stack = new AsyncDisposableStack();
@@ -15,7 +18,7 @@ async function start(settings: Readonly<Record<string, string>>) {
   return { service, running, [Symbol.asyncDispose]: () => parts.disposeAsync() };
 }
 
-describe.skipIf(SOURCE === undefined)(`other settings of ${SERVICE}${cloneOnly}`, () => {
+describe.skipIf(SOURCE === undefined)(`other settings of ${SERVICE}${cloneOnly}`, { timeout: START_MS }, () => {
   it('with rate limits, the gateway waits for as long as the service says, and counts what remains', async () => {
     const limits = Object.fromEntries(
       ['GLOBAL', 'CONFIGURATION', 'TRIGGER'].map((kind) => [`API_RATE_LIMIT_MAXIMUM_FREE_${kind}`, '5']),
