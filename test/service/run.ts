@@ -33,7 +33,7 @@ Tests that kill the service or change its settings need --clone.
 /** Tests by what they need: an address, or a service that the test starts itself. */
 const FILES = {
   url: ['test/upstream/contract.test.ts', 'test/service/endpoints.test.ts', 'test/service/deliveries.test.ts'],
-  clone: ['test/service/settings.test.ts', 'test/service/faults.test.ts'],
+  clone: ['test/service/settings.long.test.ts', 'test/service/faults.long.test.ts'],
 };
 
 const NEEDS_CLONE = 'it starts the service itself: use --clone';
