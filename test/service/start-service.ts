@@ -30,6 +30,8 @@ export interface StartOptions {
   source?: Source;
   /** Settings of the service that differ from `SETTINGS`. */
   settings?: Readonly<Record<string, string>>;
+  /** More arguments of its Redis, such as for persistence. @default none, so a restarted one is empty */
+  redisArgs?: readonly string[];
 }
 
 /** Service that a test started. */
@@ -123,13 +125,14 @@ export const cloneOnly =
 export async function startService({
   source: given = SOURCE,
   settings = {},
+  redisArgs = [],
 }: StartOptions = {}): Promise<RunningService> {
   if (given === undefined) {
     throw new Error('There is no clone of the service: use npm run test:service -- --clone FOLDER.');
   }
   const source = given;
   await using stack = new AsyncDisposableStack();
-  const redis = stack.use(await startRedis());
+  const redis = stack.use(await startRedis({ args: redisArgs }));
   const redisPort = new URL(redis.url).port;
   const ports = { api: await findFreePort(), worker: await findFreePort() };
   const url = `http://127.0.0.1:${ports.api}`;
