@@ -5,8 +5,8 @@ import { sendOperation } from '../support/send-operation.ts';
 import type { Database } from './start-service.ts';
 
 /**
- * What the gateway says about one request. `EXISTS`: there is a record with the name. `IN_PROGRESS`: the service has locked the key, so nothing is known
- * about the write. `STORED_FAILURE`: the service repeats a failure, so it needs a new key.
+ * Report of the gateway about one request. `EXISTS`: there is a record with the name. `IN_PROGRESS`: the service has locked the key, so nothing is known
+ * about the write. `STORED_FAILURE`: the service repeats a failure, so the write needs a new key.
  */
 export type Report = 'APPLIED' | 'REPLAYED' | 'EXISTS' | 'IN_PROGRESS' | 'STORED_FAILURE' | 'NOT_APPLIED' | 'UNKNOWN';
 
@@ -15,7 +15,7 @@ export interface Write {
   kind: Kind;
   /** Name of its record, which no other write has. */
   name: string;
-  /** What was reported each time, in order. */
+  /** Reports, in order. */
   reports: Report[];
 }
 
