@@ -5,9 +5,10 @@ import type { GraphTypes } from '../graphql/builder.ts';
 import { defineShipped } from '../graphql/module.ts';
 import type { MutationOptions, NotFound, ResolvedInput, Send } from '../graphql/mutations.ts';
 import { assertPage, definePage, type PageBody, pageArg, sizeArg } from '../graphql/pages.ts';
-import { extraField, type Fields, jsonField, optional, time } from '../graphql/record-fields.ts';
-import { messages, sentMessages } from '../graphql/types/message.ts';
-import { workflows } from '../graphql/types/workflow.ts';
+import type { Fields } from '../graphql/record-fields.ts';
+import { defineInboxMessage } from '../graphql/types/inbox-message.ts';
+import { messages } from '../graphql/types/message.ts';
+import { definePreferences, type PreferenceBody, type PreferencesBody } from '../graphql/types/preference.ts';
 import type { CallArgs, DeclaredEndpoint } from '../upstream/endpoint.ts';
 import type { MessageBody } from '../upstream/endpoints.ts';
 import { isUpstreamError } from '../upstream/errors.ts';
@@ -17,15 +18,8 @@ import { isRecordId } from '../upstream/transport/path.ts';
 /** Maximum messages of a page and in one mutation, and feeds in one filter. The service counts up to this number too. */
 const MAX = 100;
 
-/** Members of a message that are for the service and its providers, or a record of their own: no field shows them. */
-const HIDDEN = ['overrides', 'deviceTokens', 'directWebhookUrl', 'subscriber', 'template'];
-
 type Schemas = components['schemas'];
-type CtaBody = { [Name in 'type' | 'url' | 'status']?: string | undefined } & { buttons?: ButtonBody[] };
-type ButtonBody = { type?: string; content?: string };
 type ChoiceBody = Schemas['ChannelChoice'];
-type PreferencesBody = Schemas['GlobalPreference'];
-type PreferenceBody = Schemas['WorkflowPreference'];
 type MarkBody = { markAs: Schemas['MarkAs'] };
 type Feeds = { feedIdentifier?: readonly string[] };
 type InboxBody = { subscriberId: string };
@@ -50,8 +44,8 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
   const { assertRange, builder, declareCalls, endpoint, mutation, nullIfAbsent } = toolkit;
   const { requireScopes, SUBJECT, subjectOf, use } = toolkit;
   const { Channel } = use(messages);
-  const { messageFields } = use(sentMessages);
-  const { PreferenceSettings } = use(workflows);
+  const InboxMessage = defineInboxMessage(toolkit);
+  const { ChannelPreferences, WorkflowPreference } = definePreferences(toolkit);
 
   const list = { expect: 'list' } as const;
   const write = { idempotent: true } as const;
@@ -105,57 +99,6 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     } as const,
   });
 
-  const InboxButton = builder.objectRef<ButtonBody>('InboxButton').implement({
-    description: 'A button of an in-app message.',
-    fields: (t) => ({
-      type: t.exposeString('type', optional('The kind, such as `primary`, for `completeMessageAction`.')),
-      content: t.exposeString('content', optional('The text on the button.')),
-    }),
-  });
-
-  const InboxCta = builder.objectRef<CtaBody>('InboxCta').implement({
-    description: 'A link and buttons of an in-app message.',
-    ...readable,
-    fields: (t) => ({
-      type: t.exposeString('type', optional('The kind, such as `redirect`.')),
-      url: t.exposeString('url', optional('The address to open. Check it before you use it as a link.')),
-      buttons: t.expose('buttons', {
-        type: [InboxButton],
-        nullable: true,
-        description: 'The buttons. Null or empty if there are none.',
-      }),
-      status: t.exposeString('status', optional('The status of the buttons: `pending`, or `done` after one was used.')),
-    }),
-  });
-
-  const InboxMessage = builder.objectRef<MessageBody>('InboxMessage').implement({
-    description: 'An in-app message.',
-    ...readable,
-    fields: (t) => ({
-      ...messageFields(t, (value) => value),
-      seen: t.boolean({ description: 'Whether it was shown to the person.', resolve: ({ seen }) => seen ?? false }),
-      read: t.boolean({ description: 'Whether the person read it.', resolve: ({ read }) => read ?? false }),
-      lastSeenAt: t.expose('lastSeenDate', time('The time when it was last marked as seen. Null if never.')),
-      lastReadAt: t.expose('lastReadDate', time('The time when it was last marked as read. Null if never.')),
-      actor: jsonField(
-        t,
-        'The person or system that caused it, with a picture, as sent by the service.',
-        ({ actor }) => actor,
-      ),
-      cta: t.field({
-        type: InboxCta,
-        nullable: true,
-        description: 'The link and the buttons. Null if there are none.',
-        resolve({ cta }) {
-          const { type, data, action } = cta ?? {};
-          const hasAny = type || data?.url || action?.buttons?.length; // The service sends a list of buttons with every message.
-          return hasAny ? { ...action, type, url: data?.url } : null;
-        },
-      }),
-      extra: extraField(t, 'inbox', undefined, HIDDEN),
-    }),
-  });
-
   const InboxPage = definePage(builder, 'InboxPage', 'messages', InboxMessage, 'hasMore', readable.extensions);
 
   const InboxCount = builder.objectRef<Schemas['MessageCount']>('InboxCount').implement({
@@ -167,38 +110,6 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
         description: 'Whether there may be more: show `99+`.',
         resolve: (sent) => sent.count >= MAX,
       }),
-    }),
-  });
-
-  const preferenceFields = <Body extends PreferencesBody>(t: Fields<Body>) => ({
-    enabled: t.boolean({
-      ...optional('Whether any messages may be sent. Versions of the service since 2025 always send true.'),
-      resolve: ({ preference }) => preference?.enabled,
-    }),
-    channels: t.field({
-      type: PreferenceSettings,
-      ...optional('By channel.'),
-      resolve: (of) => of.preference?.channels,
-    }),
-  });
-
-  const ChannelPreferences = builder.objectRef<PreferencesBody>('ChannelPreferences').implement({
-    description: 'The messages that a person wants to receive at all.',
-    ...readable,
-    fields: preferenceFields,
-  });
-
-  const WorkflowPreference = builder.objectRef<PreferenceBody>('WorkflowPreference').implement({
-    description: 'The messages of a workflow that a person wants to receive.',
-    ...readable,
-    fields: (t) => ({
-      workflowId: t.id({ ...optional("The workflow's id."), resolve: ({ template }) => template?._id }),
-      name: t.string({ ...optional('The name that people see.'), resolve: ({ template }) => template?.name }),
-      critical: t.boolean({
-        description: 'Whether its messages are always sent.',
-        resolve: ({ template }) => template?.critical ?? false,
-      }),
-      ...preferenceFields(t),
     }),
   });
 
