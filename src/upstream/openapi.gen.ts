@@ -280,7 +280,7 @@ export interface components {
             channel: components["schemas"]["Channel"];
             subject?: string;
             title?: string;
-            /** @description Text; messages of other channels may hold a list of editor blocks instead. */
+            /** @description HTML: values of the payload are escaped in it, such as `&` to `&amp;`. Messages of other channels may hold a list of editor blocks instead. */
             content?: string | components["schemas"]["FreeForm"][];
             cta?: components["schemas"]["MessageCta"];
             actor?: components["schemas"]["MessageActor"];
@@ -292,6 +292,26 @@ export interface components {
             seen: boolean;
             read: boolean;
             archived?: boolean;
+            /** Format: date-time */
+            archivedAt?: string | null;
+            /**
+             * Format: date-time
+             * @description Until when it is hidden. Versions since 2025.
+             */
+            snoozedUntil?: string | null;
+            /**
+             * @description Versions since 2025.
+             * @example none
+             * @example low
+             * @example medium
+             * @example high
+             */
+            severity?: string;
+            /**
+             * Format: date-time
+             * @description Versions since 2025.
+             */
+            firstSeenDate?: string | null;
             /** Format: date-time */
             lastSeenDate?: string;
             /** Format: date-time */
@@ -319,7 +339,9 @@ export interface components {
             /** @example redirect */
             type?: string;
             data?: {
+                /** @description HTML, as the texts: `&` is `&amp;`. */
                 url?: string;
+                target?: components["schemas"]["LinkTarget"];
             };
             action?: {
                 status?: components["schemas"]["ActionStatus"];
@@ -329,16 +351,33 @@ export interface components {
                      * @example secondary
                      */
                     type?: string;
+                    /** @description HTML. */
                     content?: string;
                     resultContent?: string;
+                    /** @description HTML. Versions since August 2024. */
+                    url?: string;
+                    target?: components["schemas"]["LinkTarget"];
                 }[];
-                /** @description The button that was pressed, with the payload of the request. */
+                /** @description The button that was pressed, with the payload of the request. Without `type`, none was. */
                 result?: {
+                    /**
+                     * @example primary
+                     * @example secondary
+                     */
                     type?: string;
                     payload?: components["schemas"]["FreeForm"];
                 };
             };
         };
+        /**
+         * @description Where an address is opened. Versions since August 2024.
+         * @example _self
+         * @example _blank
+         * @example _parent
+         * @example _top
+         * @example _unfencedTop
+         */
+        LinkTarget: string;
         /** @enum {string} */
         ActionStatus: "pending" | "done";
         MessageActor: {
