@@ -33,9 +33,13 @@ export type Failure = { message: string; replayed: boolean } & (
 
 interface ReturnedFailures {
   /** Record that the service may not have. @default reported in `errors` */
-  notFound?: { resource: string; id: string; byMessage?: boolean | undefined } | undefined;
-  /** Whether the mutation is for records of one person. Then the service's message is not returned, as it can tell which records other people have. */
-  isPersonal: boolean;
+  notFound?: { resource: string; id: string; byMessage?: boolean | undefined; hidesOwner?: boolean } | undefined;
+  /**
+   * Id of the subscriber whose records the mutation is for. Then the service's message is not returned, as it can tell which records other people have.
+   *
+   * @default those of nobody in particular
+   */
+  subject?: string | undefined;
   /** Whether conflicts are returned. Otherwise, they are reported in `errors`. */
   canConflict: boolean;
   toInputPath: (path: readonly string[]) => readonly string[];
@@ -48,15 +52,18 @@ interface ReturnedFailures {
 
 /** Returns the failure that is the result of a mutation; undefined if the error is reported in `errors`. */
 export function toFailure(error: UpstreamError, returned: ReturnedFailures): Failure | undefined {
-  const { notFound, isPersonal, canConflict, path, toInputPath, isBulkItem, hasWritten } = returned;
+  const { notFound, subject, canConflict, path, toInputPath, isBulkItem, hasWritten } = returned;
   if (hasWritten) {
     return isBulkItem ? toItemFailure(afterUnknownOutcome(error)) : undefined;
   }
   const { code, message, isReplayed: replayed } = error;
-  const isAbsent = code === 'NOT_FOUND' || (notFound?.byMessage === true && saysNotFound(error, notFound));
+  const owner = { resource: 'Subscriber', id: subject ?? '' };
+  const isOwnerAbsent = subject !== undefined && saysNotFound(error, owner, [400, 404]);
+  const isAbsent =
+    code === 'NOT_FOUND' || isOwnerAbsent || (notFound?.byMessage === true && saysNotFound(error, notFound));
   if (notFound !== undefined && isAbsent) {
-    const { resource, id } = notFound;
-    const shown = isPersonal ? `${resource} "${id}" was not found.` : message;
+    const { resource, id } = isOwnerAbsent && !notFound.hidesOwner ? owner : notFound;
+    const shown = subject !== undefined ? `${resource} "${id}" was not found.` : message;
     return { __typename: 'NotFoundError', code: 'NOT_FOUND', message: shown, replayed, resource, id };
   }
   // 400, 422, and ids that are rejected before the call.
@@ -82,8 +89,12 @@ export const nullIfAbsent = <Body>(
 ): Promise<Body | null> =>
   read.catch((error) => (isUpstreamError(error) && saysNotFound(error, record) ? null : Promise.reject(error)));
 
-/** Whether the service reports with 400 that the record is missing, so that only the message says so. It can also miss others, such as one that uses it. */
-function saysNotFound({ status, message }: UpstreamError, { resource, id }: { resource: string; id: string }): boolean {
+/** Whether the service's message says that the record is missing, as it does with 400. It can also miss others, such as one that uses it. */
+function saysNotFound(
+  { status, message }: UpstreamError,
+  { resource, id }: { resource: string; id: string },
+  statuses: readonly (number | undefined)[] = [400],
+): boolean {
   const bare = message.replace(` ${id} `, ' '); // Once, because an id can be a word of the sentence.
   const words = bare.split(/\s+/).filter((word) => bare !== message || /\w(?:.*\w)?/.exec(word)?.[0] !== id);
   const noun = resource.replace(/\B[A-Z]/g, ' ?$&');
@@ -92,7 +103,7 @@ function saysNotFound({ status, message }: UpstreamError, { resource, id }: { re
     `no (?:such ${noun}\\b|${noun} (?:with|named|exists)\\b)`,
     `${noun}(?:Id)?(?:\\W+(?:with|the|id|identifier|named?|was|is|could|can))*\\W+(?:not (?:be )?found|(?:does(?: not|n't)|not) exist)\\b`,
   ];
-  return status === 400 && new RegExp(`\\b(?:${forms.join('|')})`, 'i').test(words.join(' '));
+  return statuses.includes(status) && new RegExp(`\\b(?:${forms.join('|')})`, 'i').test(words.join(' '));
 }
 
 function toItemFailure(error: UpstreamError): Failure {

@@ -92,6 +92,8 @@ export interface NotFound<Input> {
   id: (input: Input) => string;
   /** Whether the service may report it with 400 and a message. @default false */
   byMessage?: boolean;
+  /** Whether failures don't say that the subscriber is missing instead, which services can know only if the record exists. @default false */
+  hidesOwner?: boolean;
 }
 
 /** Input as resolvers get it, in which the subject is known. */
@@ -130,8 +132,10 @@ export interface DeclaredMutation {
 /** Extension of a mutation's field that changes or deletes nothing that exists, for AI agents: `extensions: ADDS_ONLY`. */
 export const ADDS_ONLY = { addsOnly: true } as const;
 
-/** `uncleared` is absent from failures. */
-type Result = { readonly __typename: string; readonly replayed: boolean; readonly uncleared?: readonly string[] };
+/** The paths are absent from failures. */
+type Result = { readonly __typename: string; readonly replayed: boolean } & {
+  readonly [Paths in 'uncleared' | 'unapplied']?: readonly string[];
+};
 
 type Apply = () => Promise<Result>;
 
@@ -207,6 +211,9 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
       fields: (t) => ({
         ...withoutOwn('replayed', success.fields(t), `success of the mutation ${name}`),
         ...(endpoint.idempotent && { replayed: t.exposeBoolean('replayed', { description: REPLAYED }) }),
+        ...(endpoint.confirms.length > 0 && {
+          unapplied: t.stringList({ description: UNAPPLIED, resolve: unappliedOf }),
+        }),
         ...(endpoint.clears && { uncleared: t.stringList({ description: UNCLEARED, resolve: unclearedOf }) }),
       }),
     });
@@ -330,12 +337,15 @@ function createAccept(
       let sends = 0;
       let areReplayed = true;
       const uncleared: string[] = [];
+      const unapplied: string[] = [];
+      const toPath = (member: string) => [...path, ...toInputPath([member], input)].join('.');
       const send: Send<CallArgs, unknown> = (args) => {
         sends += 1;
         const write = { ...args, idempotencyKey: undefined, deriveKey, isBulkItem: item !== undefined };
-        const sent = upstream.write(endpoint, write).then(({ body, replayed, uncleared: kept = [] }) => {
+        const sent = upstream.write(endpoint, write).then(({ body, replayed, ...differing }) => {
           areReplayed &&= replayed;
-          uncleared.push(...kept.map((member) => [...path, ...toInputPath([member], input)].join('.')));
+          uncleared.push(...(differing.uncleared ?? []).map(toPath));
+          unapplied.push(...(differing.unapplied ?? []).map(toPath));
           return body;
         });
         return ignoreRejection(sent);
@@ -352,14 +362,16 @@ function createAccept(
           await ctx.tryKey(); // No call has shown that the service accepts the caller.
         }
         ctx.usage.addResults(info.fieldName, success.failures?.(source));
+        const result = { uncleared, unapplied, ...source, __typename: `${typeName}Success` };
         ctx.usage.addResults(info.fieldName, uncleared.length > 0 ? ['NOT_CLEARED'] : undefined);
-        return { uncleared, ...source, __typename: `${typeName}Success`, replayed: sends > 0 && areReplayed };
+        ctx.usage.addResults(info.fieldName, result.unapplied.length > 0 ? ['UNAPPLIED'] : undefined);
+        return { ...result, replayed: sends > 0 && areReplayed };
       } catch (error) {
         const failure =
           isUpstreamError(error) &&
           toFailure(error, {
             notFound: notFound && { ...notFound, id: notFound.id(input) },
-            isPersonal: subject !== undefined,
+            subject: subject && String(input[subject]),
             canConflict,
             toInputPath: (member) => (!hasFields ? [] : sends === 0 ? member : toInputPath(member, input)),
             path,
@@ -434,6 +446,8 @@ function withoutOwn<Fields extends object>(name: string, fields: Fields, owner: 
   return fields;
 }
 
+const unappliedOf = ({ unapplied = [] }: Result): readonly string[] => unapplied;
+
 const unclearedOf = ({ uncleared = [] }: Result): readonly string[] => uncleared;
 
 const toTypeName = (name: string): string => name.slice(0, 1).toUpperCase() + name.slice(1);
@@ -450,6 +464,10 @@ const IDEMPOTENCY_KEY =
 
 const REPLAYED =
   'Whether this is the stored result of an earlier request with the same idempotency key. Nothing was changed again.';
+
+/** Description of the field `unapplied` of a success. */
+export const UNAPPLIED =
+  'The paths of what you sent, but for which the service has another value, such as `input.enabled`. Versions of the service ignore some members.';
 
 const UNCLEARED =
   'The paths of what null or an empty list was to clear, but which still has a value, such as `input.phone`. Versions of the service before 31 October 2025 ignore most nulls.';

@@ -1,28 +1,34 @@
-// Adds the inbox of a subscriber: in-app messages, their states and number, and preferences. A token reaches only that of its subject.
+// Adds the inbox of a subscriber, and the mutations of its messages and preferences. A token reaches only that of its subject.
 
 import type { FieldMap, InputFieldMap } from '@pothos/core';
 import type { GraphTypes } from '../graphql/builder.ts';
+import { isOlder } from '../graphql/composed-pages.ts';
+import type { GatewayContext } from '../graphql/context.ts';
 import { defineShipped } from '../graphql/module.ts';
-import type { MutationOptions, NotFound, ResolvedInput, Send } from '../graphql/mutations.ts';
-import { assertPage, definePage, type PageBody, pageArg, sizeArg } from '../graphql/pages.ts';
+import { type MutationOptions, type NotFound, type ResolvedInput, type Send, UNAPPLIED } from '../graphql/mutations.ts';
 import type { Fields } from '../graphql/record-fields.ts';
-import { defineInboxMessage } from '../graphql/types/inbox-message.ts';
-import { messages } from '../graphql/types/message.ts';
-import { definePreferences, type PreferenceBody, type PreferencesBody } from '../graphql/types/preference.ts';
-import type { CallArgs, DeclaredEndpoint } from '../upstream/endpoint.ts';
+import { defineInbox, FEEDS_ARG, type Feeds, type InboxBody, MAX } from '../graphql/types/inbox.ts';
+import { messages, sentMessages } from '../graphql/types/message.ts';
+import {
+  channelsOtherThan,
+  isOfWorkflow,
+  type PreferenceBody,
+  type PreferencesBody,
+} from '../graphql/types/preference.ts';
+import { knownSubscribers } from '../graphql/types/subscriber.ts';
+import { isRecord } from '../lib/is-record.ts';
+import type { CallArgs } from '../upstream/endpoint.ts';
 import type { MessageBody } from '../upstream/endpoints.ts';
 import { isUpstreamError } from '../upstream/errors.ts';
 import type { components } from '../upstream/openapi.gen.ts';
 import { isRecordId } from '../upstream/transport/path.ts';
 
-/** Maximum messages of a page and in one mutation, and feeds in one filter. The service counts up to this number too. */
-const MAX = 100;
+/** Maximum messages to delete at once: each takes a call. */
+const MAX_DELETED = 20;
 
 type Schemas = components['schemas'];
 type ChoiceBody = Schemas['ChannelChoice'];
 type MarkBody = { markAs: Schemas['MarkAs'] };
-type Feeds = { feedIdentifier?: readonly string[] };
-type InboxBody = { subscriberId: string };
 
 /** Mutation of an inbox: what those of it don't have in common. */
 type Change<Args extends CallArgs, Body, Own extends InputFieldMap, Result> = Pick<
@@ -32,7 +38,7 @@ type Change<Args extends CallArgs, Body, Own extends InputFieldMap, Result> = Pi
   fields: (t: PothosSchemaTypes.InputFieldBuilder<GraphTypes, 'InputObject'>) => Own;
   /** The record that the service may not have. @default the subscriber */
   notFound?: NotFound<ResolvedInput<Own, 'subscriberId'>>;
-  resolve: (input: ResolvedInput<Own, 'subscriberId'>, send: Send<Args, Body>) => Promise<Result>;
+  resolve: (input: ResolvedInput<Own, 'subscriberId'>, send: Send<Args, Body>, ctx: GatewayContext) => Promise<Result>;
   success: (t: Fields<Awaited<Result> & { inbox: InboxBody }>) => FieldMap;
 };
 
@@ -40,54 +46,62 @@ type Change<Args extends CallArgs, Body, Own extends InputFieldMap, Result> = Pi
 const rejectsIds = (error: unknown): boolean =>
   isUpstreamError(error) && (error.status === 500 || error.code === 'BAD_USER_INPUT');
 
-export default defineShipped('notigraph/modules/inbox', (toolkit) => {
-  const { assertRange, builder, declareCalls, endpoint, mutation, nullIfAbsent } = toolkit;
-  const { requireScopes, SUBJECT, subjectOf, use } = toolkit;
-  const { Channel } = use(messages);
-  const InboxMessage = defineInboxMessage(toolkit);
-  const { ChannelPreferences, WorkflowPreference } = definePreferences(toolkit);
+const isAbsent = (error: unknown): boolean => isUpstreamError(error) && error.code === 'NOT_FOUND';
 
-  const list = { expect: 'list' } as const;
+/**
+ * Makes one choice for all channels. Versions before November 2024 have a switch for that, which leaves the channels as they are; later ones accept it and
+ * change nothing, so that each channel with another value is changed.
+ *
+ * @param before preference before the change. Only needed to switch on: only an earlier false shows that there is a switch
+ * @param change sends the change of a switch
+ * @param choose sends the changes of channels
+ */
+async function chooseForAll<Body extends PreferencesBody>(
+  enabled: boolean,
+  before: PreferencesBody | undefined,
+  change: (body: { enabled: boolean }) => Promise<Body>,
+  choose: (choices: ChoiceBody[]) => Promise<Body | undefined>,
+): Promise<{ preference: Body; unapplied: string[] }> {
+  const sent = await change({ enabled });
+  const hasSwitch = (enabled ? before : sent)?.preference?.enabled === false;
+  const others = hasSwitch ? [] : channelsOtherThan(sent, enabled);
+  const preference = (await choose(others.map((type) => ({ type, enabled })))) ?? sent;
+  const isKept = !hasSwitch && channelsOtherThan(preference, enabled).length > 0;
+  return { preference, unapplied: isKept ? ['input.enabled'] : [] };
+}
+
+export default defineShipped('notigraph/modules/inbox', (toolkit) => {
+  const { assertRange, builder, declareCalls, endpoint, mutation, SUBJECT, subjectOf, use } = toolkit;
+  const { Channel } = use(messages);
+  const { listMessages, removeMessage } = use(sentMessages);
+  const { subscriber } = use(knownSubscribers);
+  const { Inbox, ...types } = defineInbox(toolkit);
+  const { InboxMessage, ChannelPreferences, WorkflowPreference, readPreferences, readGlobals, feedsOf } = types;
+
   const write = { idempotent: true } as const;
   const writeToValue = { ...write, expect: 'value' } as const;
   const writeToWorkflow = { ...write, recordIds: ['workflowId'] } as const;
-  const writeToMessages = { ...write, expect: 'nothing', recordIds: ['messageId'] } as const;
+  const recordIds = ['messageId'];
 
-  const listMessages = endpoint('GET /v1/subscribers/{subscriberId}/notifications/feed', { expect: 'page' })
-    .takes<{ query: { page: number; limit: number; seen?: boolean; read?: boolean } & Feeds }>()
-    .returns<PageBody<MessageBody>>();
-  const count = endpoint('GET /v1/subscribers/{subscriberId}/notifications/unseen', { identifiedBy: ['count'] })
-    .takes<{ query: { seen: boolean; limit: number; feedId?: readonly string[] } & Feeds }>()
-    .returns<Schemas['MessageCount']>();
-  // The service answers with every message that has one of the ids, whoever's it is, so nothing of the response is used.
-  const mark = endpoint('POST /v1/subscribers/{subscriberId}/messages/mark-as', writeToMessages).takes<{
-    body: MarkBody & { messageId: readonly string[] };
-  }>();
+  // The service answers with every message that has one of the ids, whoever's it is: `ownOf` finds those of the person.
+  const mark = endpoint('POST /v1/subscribers/{subscriberId}/messages/mark-as', { ...writeToValue, recordIds })
+    .takes<{ body: MarkBody & { messageId: readonly string[] } }>()
+    .returns<readonly MessageBody[] | undefined>();
   const markAll = endpoint('POST /v1/subscribers/{subscriberId}/messages/mark-all', writeToValue)
     .takes<{ body: MarkBody & Feeds }>()
     .returns<number>();
-  const complete = endpoint(
-    'POST /v1/subscribers/{subscriberId}/messages/{messageId}/actions/{type}',
-    writeToMessages,
-  ).takes<{ body: { status: 'done'; payload?: object } }>();
-  const preferences = endpoint('GET /v1/subscribers/{subscriberId}/preferences', list).returns<PreferenceBody[]>();
-  const globals = endpoint('GET /v1/subscribers/{subscriberId}/preferences/global', list).returns<PreferencesBody[]>();
+  const complete = endpoint('POST /v1/subscribers/{subscriberId}/messages/{messageId}/actions/{type}', {
+    ...writeToValue,
+    recordIds,
+  })
+    .takes<{ body: { status: 'done'; payload?: object | undefined } }>()
+    .returns<MessageBody | undefined>();
   const updateOne = endpoint('PATCH /v1/subscribers/{subscriberId}/preferences/{workflowId}', writeToWorkflow)
     .takes<{ body: { enabled?: boolean; channel?: ChoiceBody } }>()
     .returns<PreferenceBody>();
   const updateAll = endpoint('PATCH /v1/subscribers/{subscriberId}/preferences', write)
     .takes<{ body: { enabled?: boolean; preferences?: readonly ChoiceBody[] } }>()
     .returns<PreferencesBody>();
-
-  const readable = { extensions: requireScopes('inbox:read') };
-  const subscriber = (id: string) => ({ resource: 'Subscriber', id });
-  const feedArgs = { description: 'Only messages in feeds with these identifiers. Default: all.' };
-
-  /** Returns feeds as they are sent. None would mean all of them to the service. */
-  const feedsOf = (feeds: readonly string[] | null | undefined) => {
-    assertRange('the number of feeds', feeds?.length ?? 1, 1, MAX);
-    return feeds ?? undefined;
-  };
 
   const MarkAs = builder.enumType('MarkAs', {
     description: 'A state of in-app messages.',
@@ -99,20 +113,6 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     } as const,
   });
 
-  const InboxPage = definePage(builder, 'InboxPage', 'messages', InboxMessage, 'hasMore', readable.extensions);
-
-  const InboxCount = builder.objectRef<Schemas['MessageCount']>('InboxCount').implement({
-    description: 'A number of messages.',
-    ...readable,
-    fields: (t) => ({
-      count: t.exposeInt('count', { description: `The number. The service counts up to ${MAX}.` }),
-      isMore: t.boolean({
-        description: 'Whether there may be more: show `99+`.',
-        resolve: (sent) => sent.count >= MAX,
-      }),
-    }),
-  });
-
   const ChannelPreferenceInput = builder.inputType('ChannelPreferenceInput', {
     description: 'Whether a person wants messages over a channel.',
     fields: (t) => ({
@@ -121,65 +121,20 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     }),
   });
 
-  const readBy = (read: DeclaredEndpoint, description: string) => ({
-    nullable: true as const,
-    extensions: declareCalls('1', { endpoint: read, reason: 'One per inbox.' }),
-    description: `${description}\n\nREST: \`GET ${read.route}\`.`,
-  });
-
-  const Inbox = builder.objectRef<InboxBody>('Inbox').implement({
-    description: 'The in-app messages and preferences of a subscriber. Empty as long as the service does not know it.',
-    ...readable,
-    fields: (t) => ({
-      subscriberId: t.id({
-        description: 'The id of the subscriber in your system.',
-        resolve: ({ subscriberId: id }, _args, ctx) => ctx.tryKey()?.then(() => id) ?? id, // Only the service knows its keys.
-      }),
-      messages: t.field({
-        type: InboxPage,
-        ...readBy(listMessages, 'Returns one page of the messages, with the newest first.'),
-        args: {
-          page: pageArg(t.arg),
-          limit: sizeArg(t.arg, 'messages', MAX),
-          seen: t.arg.boolean({ description: 'Only seen messages, or only unseen ones. Default: all.' }),
-          read: t.arg.boolean({ description: 'Only read messages, or only unread ones. Default: all.' }),
-          feeds: t.arg.stringList(feedArgs),
-        },
-        async resolve({ subscriberId: id }, { page, limit, feeds, ...filter }, ctx) {
-          assertPage({ page, limit }, MAX);
-          const query = { page, limit, ...filter, feedIdentifier: feedsOf(feeds) };
-          const read = ctx.upstream.read(listMessages, { subscriberId: id, query });
-          const sent = (await nullIfAbsent(read, subscriber(id))) ?? { hasMore: false, totalCount: 0, data: [] };
-          const { data } = sent;
-          return { ...sent, page, hasMore: sent.hasMore ?? data.length >= limit };
-        },
-      }),
-      unseen: t.field({
-        type: InboxCount,
-        ...readBy(count, 'Returns the number of messages that the person has not seen.'),
-        args: { feeds: t.arg.stringList(feedArgs) },
-        async resolve({ subscriberId: id }, args, ctx) {
-          const feeds = feedsOf(args.feeds);
-          const query = { seen: false, limit: MAX, feedIdentifier: feeds, feedId: feeds }; // Its name before 2025, and since.
-          const read = ctx.upstream.read(count, { subscriberId: id, query });
-          return (await nullIfAbsent(read, subscriber(id))) ?? { count: 0 };
-        },
-      }),
-      preferences: t.field({
-        type: [WorkflowPreference],
-        ...readBy(preferences, 'Returns the preference for each active workflow; some versions omit critical ones.'),
-        nullable: { list: true, items: true },
-        resolve: async ({ subscriberId: id }, _args, ctx) =>
-          (await nullIfAbsent(ctx.upstream.read(preferences, { subscriberId: id }), subscriber(id))) ?? [],
-      }),
-      globalPreferences: t.field({
-        type: ChannelPreferences,
-        ...readBy(globals, 'Returns the preferences for all workflows. Null until the service knows the subscriber.'),
-        resolve: async ({ subscriberId: id }, _args, ctx) =>
-          (await nullIfAbsent(ctx.upstream.read(globals, { subscriberId: id }), subscriber(id)))?.[0],
-      }),
-    }),
-  });
+  /** Returns which of some messages are in the inbox of a person. Reads the sent messages, newest first, until all are found or are older. */
+  async function findOwn(subscriberId: string, ids: readonly string[], { upstream }: GatewayContext) {
+    const missing = new Set(ids);
+    for (let page = 0, hasMore = true; hasMore && missing.size > 0; page += 1) {
+      const query = { page, limit: MAX, channel: 'in_app', subscriberId } as const;
+      const sent = await upstream.read(listMessages, { query });
+      const data = sent?.data ?? [];
+      const own = data.filter((row) => row?.subscriber?.subscriberId === subscriberId);
+      own.forEach((row) => void missing.delete(row._id));
+      const last = data.at(-1)?._id;
+      hasMore = sent?.hasMore !== false && last !== undefined && ![...missing].every((id) => isOlder(last, id));
+    }
+    return ids.filter((id) => !missing.has(id));
+  }
 
   builder.queryField('inbox', (t) =>
     t.field({
@@ -203,8 +158,8 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
       subject: 'subscriberId',
       input: { description: `The input of \`${name}\`.`, argument: 'The change.', fields },
       failures: { notFound: notFound ?? { resource: 'Subscriber', id: ({ subscriberId }) => subscriberId } },
-      resolve: async (input, send) => ({
-        ...(await resolve(input, send)),
+      resolve: async (input, send, ctx) => ({
+        ...(await resolve(input, send, ctx)),
         inbox: { subscriberId: input.subscriberId },
       }),
       success: {
@@ -236,12 +191,25 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
       const isRejected = await all.then(() => false, rejectsIds);
       const odd = isRejected ? messageIds.filter((id) => !isRecordId(id)) : [];
       const isMixed = odd.length > 0 && odd.length < messageIds.length;
-      await (isMixed ? markOnly(messageIds.filter(isRecordId)) : all); // Marking twice is harmless, if the first call marked some.
-      return { messageIds, failedIds: isMixed ? odd : [] };
+      const sent = await (isMixed ? markOnly(messageIds.filter(isRecordId)) : all); // Marking twice is harmless, if the first call marked some.
+      return { messageIds, failedIds: isMixed ? odd : [], sent, as };
     },
     success: (t) => ({
       messageIds: t.idList({ description: 'The ids that you sent.', resolve: ({ messageIds }) => messageIds }),
       failedIds: t.exposeIDList('failedIds', { description: 'Those that the service rejected. Others are marked.' }),
+      messages: t.field({
+        type: [InboxMessage],
+        nullable: true,
+        extensions: declareCalls('1', { loader: subscriber, reason: 'To tell which messages are in the inbox.' }),
+        description: 'The marked messages that are in the inbox, with their new state. For caches of clients.',
+        async resolve({ inbox, sent, as }, _args, { loaders }) {
+          const owner = (await loaders.load(subscriber, inbox.subscriberId))?._id;
+          const rows = Array.isArray(sent) && owner !== undefined ? sent : [];
+          const state =
+            as === 'read' || as === 'unread' ? { seen: true, read: as === 'read' } : { seen: as === 'seen' };
+          return rows.filter((row) => row?._subscriberId === owner).map((row) => ({ ...row, ...state }));
+        },
+      }),
     }),
   });
 
@@ -250,7 +218,7 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     endpoint: markAll,
     fields: (t) => ({
       as: t.field({ type: MarkAs, required: true, description: 'The new state.' }),
-      feeds: t.stringList(feedArgs),
+      feeds: t.stringList(FEEDS_ARG),
     }),
     inputPath: { markAs: 'as', feedIdentifier: 'feeds' },
     resolve: async ({ subscriberId, as, feeds }, send) => ({
@@ -269,48 +237,135 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
       button: t.id({ required: true, description: 'The kind of the button: `primary` or `secondary`.' }),
       payload: t.field({ type: 'JSONObject', description: 'Data to store with it. Default: none.' }),
     }),
-    notFound: { resource: 'Message', id: ({ messageId }) => messageId, byMessage: true },
+    notFound: { resource: 'Message', id: ({ messageId }) => messageId, byMessage: true, hidesOwner: true },
     inputPath: { type: 'button' },
     async resolve({ subscriberId, messageId, button, payload }, send) {
-      await send({ subscriberId, messageId, type: button, body: { status: 'done', payload: payload ?? undefined } });
-      return { messageId };
+      const body = { status: 'done', payload: payload ?? undefined } as const;
+      return { messageId, message: await send({ subscriberId, messageId, type: button, body }) };
     },
-    success: (t) => ({ messageId: t.exposeID('messageId', { description: 'The id of the message.' }) }),
+    success: (t) => ({
+      messageId: t.exposeID('messageId', { description: 'The id of the message.' }),
+      message: t.field({
+        type: InboxMessage,
+        nullable: true,
+        description: 'The message with the button that was pressed. For caches of clients.',
+        resolve: ({ message, messageId }) => (isRecord(message) && message._id === messageId ? message : null),
+      }),
+    }),
+  });
+
+  change('deleteInboxMessages', {
+    description: `Deletes 1 to ${MAX_DELETED} messages. Ids of messages that are not in the inbox have no effect.`,
+    extensions: declareCalls(`1 per message, and 1 per ${MAX} messages of the subscriber`, {
+      endpoint: removeMessage,
+      max: MAX_DELETED,
+      reason: 'One per message.',
+    }),
+    endpoint: removeMessage,
+    fields: (t) => ({ messageIds: t.idList({ required: true, description: 'The ids of the messages.' }) }),
+    inputPath: { messageId: 'messageIds' },
+    async resolve({ subscriberId, messageIds }, send, ctx) {
+      assertRange('the number of messageIds', messageIds.length, 1, MAX_DELETED);
+      const deletedIds = await findOwn(subscriberId, [...new Set(messageIds)], ctx);
+      // One that somebody deletes meanwhile is deleted too.
+      const deletions = deletedIds.map((messageId) =>
+        send({ messageId }).catch((error) => (isAbsent(error) ? null : Promise.reject(error))),
+      );
+      await Promise.all(deletions);
+      return { deletedIds };
+    },
+    success: (t) => ({
+      deletedIds: t.exposeIDList('deletedIds', { description: 'The ids of the messages that were in the inbox.' }),
+    }),
   });
 
   change('updateWorkflowPreference', {
-    description: 'Changes whether the person wants messages of a workflow. A critical one sends them all the same.',
+    description:
+      'Changes whether the person wants messages of a workflow. A later change of the preferences for all workflows replaces it on the channels that it names. A critical workflow sends its messages all the same.',
+    extensions: declareCalls('1 with a channel and an id, otherwise 1 per channel and 1 or 2 more', {
+      endpoint: updateOne,
+      max: 7,
+      reason: 'One per channel, and one to find the workflow.',
+    }),
     endpoint: updateOne,
     fields: (t) => ({
-      workflowId: t.id({ required: true, description: "The workflow's id." }),
-      channel: t.field({ type: Channel, description: 'The channel. Default: all, before versions of 2025.' }),
+      workflowId: t.id({ required: true, description: "The workflow's id or identifier." }),
+      channel: t.field({ type: Channel, description: 'The channel. Default: all channels of the workflow.' }),
       enabled: t.boolean({ required: true, description: 'Whether messages may be sent.' }),
     }),
     notFound: { resource: 'Workflow', id: ({ workflowId }) => workflowId },
     inputPath: (path) => (path.at(-1) === 'type' ? ['channel'] : path.slice(-1)), // The body has both in `channel`.
-    async resolve({ subscriberId, workflowId, channel, enabled }, send) {
-      const body = channel == null ? { enabled } : { channel: { type: channel, enabled } };
-      return { preference: await send({ subscriberId, workflowId, body }) };
+    async resolve({ subscriberId, workflowId: named, channel, enabled }, send, ctx) {
+      const isRead = !isRecordId(named) || (channel == null && enabled);
+      const before = isRead
+        ? (await readPreferences(subscriberId, ctx)).find((each) => isOfWorkflow(each, named))
+        : undefined;
+      const workflowId = before?.template?._id ?? named;
+      const change = (body: { enabled?: boolean; channel?: ChoiceBody }) => send({ subscriberId, workflowId, body });
+      if (channel != null) {
+        const preference = await change({ channel: { type: channel, enabled } });
+        return {
+          preference,
+          unapplied: channelsOtherThan(preference, enabled).includes(channel) ? ['input.enabled'] : [],
+        };
+      }
+      return chooseForAll(enabled, before, change, (choices) =>
+        choices.reduce<Promise<PreferenceBody | undefined>>(
+          (earlier, each) => earlier.then(() => change({ channel: each })),
+          Promise.resolve(undefined),
+        ),
+      );
     },
     success: (t) => ({
-      preference: t.expose('preference', { type: WorkflowPreference, description: 'The changed preference.' }),
+      preference: t.field({
+        type: WorkflowPreference,
+        description: 'The changed preference.',
+        resolve: ({ preference, inbox }) => ({ ...preference, ...inbox }),
+      }),
+      unapplied: t.exposeStringList('unapplied', { description: UNAPPLIED }),
     }),
   });
 
   change('updateGlobalPreferences', {
-    description: 'Changes the messages that the person wants to receive at all. What is omitted stays.',
+    description:
+      "Changes the messages that the person wants to receive at all. Send only the channels that change: since November 2024, the service deletes the person's choices for workflows on each channel that is sent. What is omitted stays.",
+    extensions: declareCalls('1, or up to 3 with `enabled` and without channels', {
+      endpoint: updateAll,
+      max: 3,
+      reason: 'Without channels, two more at most.',
+    }),
     endpoint: updateAll,
     fields: (t) => ({
-      enabled: t.boolean({ description: 'Whether any messages may be sent. Versions since 2025 ignore it.' }),
+      enabled: t.boolean({
+        description:
+          'Whether any messages may be sent. Without channels, versions since November 2024 change all channels that have another value. With channels, they ignore it.',
+      }),
       channels: t.field({ type: [ChannelPreferenceInput], description: 'The channels to change.' }),
     }),
     inputPath: (path) => path.map((name) => (name === 'preferences' ? 'channels' : name === 'type' ? 'channel' : name)),
-    async resolve({ subscriberId, enabled, channels }, send) {
-      const preferences = channels?.map((each) => ({ type: each.channel, enabled: each.enabled }));
-      return { preferences: await send({ subscriberId, body: { enabled: enabled ?? undefined, preferences } }) };
+    async resolve({ subscriberId, enabled, channels }, send, ctx) {
+      const change = (body: { enabled?: boolean; preferences?: ChoiceBody[] }) => send({ subscriberId, body });
+      if (enabled != null && channels == null) {
+        const before = enabled ? await readGlobals(subscriberId, ctx) : undefined;
+        return chooseForAll(enabled, before, change, async (preferences) =>
+          preferences.length === 0 ? undefined : change({ preferences }),
+        );
+      }
+      const choices = channels?.map((each) => ({ type: each.channel, enabled: each.enabled })) ?? [];
+      const preference = await change({ ...(enabled != null && { enabled }), preferences: choices });
+      const unapplied = choices.flatMap(({ type, enabled: value }, i) =>
+        channelsOtherThan(preference, value).includes(type) ? [`input.channels.${i}.enabled`] : [],
+      );
+      const isIgnored = enabled != null && preference.preference?.enabled !== enabled;
+      return { preference, unapplied: [...(isIgnored ? ['input.enabled'] : []), ...unapplied] };
     },
     success: (t) => ({
-      preferences: t.expose('preferences', { type: ChannelPreferences, description: 'The changed preferences.' }),
+      preferences: t.field({
+        type: ChannelPreferences,
+        description: 'The changed preferences.',
+        resolve: ({ preference, inbox }) => ({ ...preference, ...inbox }),
+      }),
+      unapplied: t.exposeStringList('unapplied', { description: UNAPPLIED }),
     }),
   });
 

@@ -1,30 +1,23 @@
 // Adds the list of sent messages, the deletion of one, and the list of feeds; the built-in schema only deletes the messages of a transaction.
 
+import { mergePages } from '../graphql/composed-pages.ts';
 import { MASKED, visibleJson } from '../graphql/masking.ts';
 import { defineShipped } from '../graphql/module.ts';
-import { assertPage, definePage, type PageBody, pageArg, sizeArg, withHasMore } from '../graphql/pages.ts';
+import { assertPage, definePage, pageArg, sizeArg, withHasMore } from '../graphql/pages.ts';
 import { extraField, optional, shows } from '../graphql/record-fields.ts';
 import { feeds } from '../graphql/types/feed.ts';
-import { messages, sentMessages } from '../graphql/types/message.ts';
-import type { ChannelName, FeedBody, MessageBody } from '../upstream/endpoints.ts';
+import { assertSelected, messages, sentMessages } from '../graphql/types/message.ts';
+import type { FeedBody, MessageBody } from '../upstream/endpoints.ts';
 
 /** Maximum messages of one page, and transactions to select them by. */
 const MAX = 100;
-
-/** Members of the query that select messages. */
-type Filter = { channel?: ChannelName; subscriberId?: string; transactionId?: readonly string[] };
 
 export default defineShipped('notigraph/modules/messages', (toolkit) => {
   const { assertRange, builder, declareCalls, endpoint, mutation, requireScopes, use } = toolkit;
   const { Feed } = use(feeds);
   const { Channel } = use(messages);
-  const { messageFields } = use(sentMessages);
+  const { messageFields, listMessages, removeMessage } = use(sentMessages);
 
-  const list = endpoint('GET /v1/messages', { expect: 'page', identifiedBy: ['_id', 'id'] })
-    .takes<{ query: Filter & { page: number; limit: number } }>()
-    .returns<PageBody<MessageBody>>();
-  const removal = { expect: 'value', empties: ['statistics'], recordIds: ['messageId'] } as const;
-  const remove = endpoint('DELETE /v1/messages/{messageId}', removal);
   const listFeeds = endpoint('GET /v1/feeds', { expect: 'list', identifiedBy: ['_id', 'identifier'] }).returns<
     FeedBody[]
   >();
@@ -68,12 +61,20 @@ export default defineShipped('notigraph/modules/messages', (toolkit) => {
           description: `Only messages of these transactions, 1 to ${MAX}. Default: of all.`,
         }),
       },
-      async resolve(_root, { page, limit, transactionIds: transactionId, ...filter }, ctx) {
+      async resolve(_root, { page, limit, transactionIds, ...filter }, ctx) {
         assertPage({ page, limit }, MAX);
         // Without an id, the service returns the messages of all transactions.
-        assertRange('the number of transactionIds', transactionId?.length ?? 1, 1, MAX);
-        const sent = await ctx.upstream.read(list, { query: { page, limit, ...filter, transactionId } });
-        return withHasMore(sent, page, limit);
+        assertRange('the number of transactionIds', transactionIds?.length ?? 1, 1, MAX);
+        let exists = true;
+        const read = mergePages(transactionIds ?? undefined, async (number, size, transactionId) => {
+          const query = { page: number, limit: size, ...filter, transactionId };
+          const sent = withHasMore(await ctx.upstream.read(listMessages, { query }), number, size);
+          assertSelected(sent?.data ?? [], filter.subscriberId, transactionId);
+          exists &&= sent !== null;
+          return sent ?? { page, data: [], hasMore: false, totalCount: 0 };
+        });
+        const sent = await read(page, limit);
+        return exists ? { totalCount: 0, ...sent, page } : null;
       },
     }),
     feeds: t.field({
@@ -89,7 +90,7 @@ export default defineShipped('notigraph/modules/messages', (toolkit) => {
   mutation('deleteMessage', {
     description: 'Deletes a message. An in-app message disappears from the feed; others have been sent.',
     scope: 'messages:write',
-    endpoint: remove,
+    endpoint: removeMessage,
     input: {
       description: 'The message to delete.',
       fields: (t) => ({ id: t.id({ required: true, description: "The message's id." }) }),

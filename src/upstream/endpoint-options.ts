@@ -53,6 +53,8 @@ export interface OptionsOfWrites {
   repeatable?: boolean;
   /** Whether null and empty lists in the body clear members of the record. The success then has `uncleared`, those that the response still has. @default false */
   clears?: boolean;
+  /** Members of the body that the record in the response has too. The success then has `unapplied`, those that have another value there. @default none */
+  confirms?: readonly string[];
   /** Kinds of cached reads that it changes. @default those of the reads whose paths are at, above or below its own */
   empties?: readonly string[];
   /** Format of the body. @default 'json' */
@@ -116,6 +118,7 @@ const OPTIONS = options(
     idempotent: flag(),
     repeatable: flag(),
     clears: flag(),
+    confirms: names().default([]),
     empties: names().optional(),
     bodyFormat: choice(['json', 'form']).default('json'),
     multiline: names().default([]),
@@ -137,7 +140,11 @@ export const FRESH_SECONDS: ReadonlyMap<string, number> = new Map([
 
 /** Options that an endpoint can't have: of writes, of reads, and of responses with records. */
 const MISPLACED = [
-  { names: ['idempotent', 'repeatable', 'clears', 'empties', 'bodyFormat', 'multiline'], methods: ['GET'], forms: [] },
+  {
+    names: ['idempotent', 'repeatable', 'clears', 'confirms', 'empties', 'bodyFormat', 'multiline'],
+    methods: ['GET'],
+    forms: [],
+  },
   { names: ['cached'], methods: ['POST', 'PUT', 'PATCH', 'DELETE'], forms: ['nothing'] },
   { names: ['identifiedBy', 'response'], methods: [], forms: ['text', 'nothing'] },
 ] as const;

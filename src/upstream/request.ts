@@ -32,6 +32,8 @@ export interface WriteResult<T> {
   replayed: boolean;
   /** Members of the body that were to be cleared, but have a value in the response. Absent if the endpoint clears none. */
   uncleared?: readonly string[];
+  /** Members of the body that have another value in the response. Absent if the endpoint confirms none. */
+  unapplied?: readonly string[];
   /** Header `Date` of the response, by which its times can be compared. Absent if the endpoint clears nothing. */
   date?: string | undefined;
 }

@@ -122,7 +122,6 @@ describe('the messages', () => {
                 _notificationId: 'n1',
                 channel: 'in_app',
                 secret: '[masked]',
-                tags: ['a'],
               },
             },
           ],
@@ -260,9 +259,11 @@ it('shows and changes preferences, of a workflow and of all', async () => {
       global: { preferences: { channels } },
     },
   });
-  expect(gateway.service.requests.map(({ path, body: sent }) => [path, JSON.parse(sent)])).toEqual([
+  const sent = gateway.service.requests.filter(({ method }) => method === 'PATCH');
+  expect(sent.map(({ path, body }) => [path, JSON.parse(body)])).toEqual([
     ['/v1/subscribers/user-1/preferences/w1', { channel: { type: 'in_app', enabled: false } }],
     ['/v1/subscribers/user-1/preferences/w1', { enabled: true }],
+    ['/v1/subscribers/user-1/preferences/w1', { channel: { type: 'in_app', enabled: true } }],
     ['/v1/subscribers/user-1/preferences', { enabled: true, preferences: [{ type: 'sms', enabled: false }] }],
   ]);
 });
@@ -307,11 +308,11 @@ describe('a subscriber that the service does not know yet', () => {
       ['markMessages', 'Subscriber'],
       ['markAllMessages', 'Subscriber'],
       ['updateGlobalPreferences', 'Subscriber'],
-      ['updateWorkflowPreference', 'Workflow'],
+      ['updateWorkflowPreference', 'Subscriber'],
       ['completeMessageAction', 'Message'],
     ] as const) {
       const text = `mutation { ${field}(input: { ${INBOX_WRITES[field]} }) { ... on NotFoundError { resource requestedId } } }`;
-      const requestedId = { Subscriber: 'nobody', Workflow: 'w1', Message: SHARED_ID }[resource];
+      const requestedId = { Subscriber: 'nobody', Message: SHARED_ID }[resource];
       expect((await gateway.send(text, {}, { authorization })).body).toEqual({
         data: { [field]: { resource, requestedId } },
       });
@@ -526,9 +527,10 @@ it('is explained, with a read per field of the inbox', async () => {
   expect(linesOf(body.extensions?.explain ?? expect.unreachable())).toEqual([
     '1 [] GET subscribers/{subscriberId}/notifications/feed 0..1 Inbox.messages',
     '2 [] GET subscribers/{subscriberId}/notifications/unseen 0..1 Inbox.unseen',
-    '3 [] GET subscribers/{subscriberId}/preferences 0..1 Inbox.preferences',
-    '4 [] GET subscribers/{subscriberId}/preferences/global 0..1 Inbox.globalPreferences',
-    '5 [1] GET workflows/{workflowIdOrIdentifier} 0..50 InboxMessage.workflow',
+    '3 [] GET subscribers/{subscriberId}/notifications/feed 0..1 Inbox.unread',
+    '4 [] GET subscribers/{subscriberId}/preferences 0..1 Inbox.preferences',
+    '5 [] GET subscribers/{subscriberId}/preferences/global 0..1 Inbox.globalPreferences',
+    '6 [1] GET workflows/{workflowIdOrIdentifier} 0..50 InboxMessage.workflow',
   ]);
   expect(gateway.service.requests).toEqual([]);
 });

@@ -46,7 +46,7 @@ const FULL = message({
 });
 
 const ALL =
-  'id channel subject content contentBlocks status errorId errorText seen read createdAt transactionId subscriberId workflowId feedId payload extra';
+  'id channel subject content contentBlocks status errorId errorText seen read createdAt transactionId subscriberId workflowId workflowIdentifier tags feedId payload extra';
 
 describe('the list of messages', () => {
   it('says whether each arrived, with all that the service knows but device tokens and overrides', async () => {
@@ -71,13 +71,14 @@ describe('the list of messages', () => {
             transactionId: 't1',
             subscriberId: 'user-4711',
             workflowId: 'w1',
+            workflowIdentifier: 'payment-failed',
+            tags: [],
             feedId: 'f1',
             payload: { amount: '12.00' },
             extra: {
               _environmentId: 'env',
               _organizationId: 'org',
               _subscriberId: 's1',
-              templateIdentifier: 'payment-failed',
               email: 'ada@example.com',
             },
           },
@@ -94,8 +95,8 @@ describe('the list of messages', () => {
       `{ messages { messages { ${ALL} workflow { id } } } }`,
     );
     expect(page.messages[0]).toMatchObject({ content: null, contentBlocks: blocks });
-    const fields = `${ALL} workflow`.split(' ').filter((name) => name !== 'id');
-    expect(page.messages[1]).toEqual({ id: 'm2', ...Object.fromEntries(fields.map((name) => [name, null])) });
+    const fields = `${ALL} workflow`.split(' ').filter((name) => name !== 'id' && name !== 'tags');
+    expect(page.messages[1]).toEqual({ id: 'm2', tags: [], ...Object.fromEntries(fields.map((name) => [name, null])) });
   });
 
   it('is selected by channel, recipient and several transactions', async () => {

@@ -48,7 +48,7 @@ const failure = (statusCode: number, message: string) => ({ status: statusCode, 
 
 /** Returns the subscriber that a request is about. */
 export const subscriberIn = ({ path }: Pick<ServiceRequest, 'path'>): string | undefined => {
-  const [, encoded] = /^\/v1\/(?:subscribers|people)\/([^/?]+)/.exec(path) ?? [];
+  const [, encoded] = /(?:^\/v1\/(?:subscribers|people)\/|[?&]subscriberId=)([^/?&]+)/.exec(path) ?? [];
   return encoded === undefined ? undefined : decodeURIComponent(encoded);
 };
 
@@ -57,6 +57,10 @@ export const inboxService: Script = ({ method, path }) => {
   const id = subscriberIn({ path });
   if (id === undefined) {
     return { body: { data: path.startsWith('/v1/workflows/') ? workflow() : [] } };
+  }
+  if (path.startsWith('/v1/messages?')) {
+    const own = { subscriber: { subscriberId: id } };
+    return { body: { page: 0, hasMore: false, data: id === 'nobody' ? [] : [inboxMessage(own)] } };
   }
   const place = path.slice(`/v1/subscribers/${encodeURIComponent(id)}`.length).replace(/\?.*/, '');
   if (id === 'nobody') {
@@ -68,7 +72,15 @@ export const inboxService: Script = ({ method, path }) => {
   }
   switch (`${method} ${place}`) {
     case 'GET /notifications/feed':
-      return { body: { page: 0, pageSize: 10, hasMore: false, totalCount: 1, data: [inboxMessage()] } };
+      return {
+        body: {
+          page: 0,
+          pageSize: 10,
+          hasMore: false,
+          totalCount: 1,
+          data: [inboxMessage({ subscriber: { subscriberId: id } })],
+        },
+      };
     case 'GET /notifications/unseen':
       return { body: { data: { count: 3 } } };
     case 'GET /preferences':
@@ -98,8 +110,9 @@ export const INBOX_WRITES = {
   completeMessageAction: `messageId: "${SHARED_ID}", button: "primary"`,
   updateWorkflowPreference: 'workflowId: "w1", channel: EMAIL, enabled: false',
   updateGlobalPreferences: 'channels: [{ channel: EMAIL, enabled: false }]',
+  deleteInboxMessages: `messageIds: ["${SHARED_ID}"]`,
 } as const;
 
 /** Selection of everything in an inbox that makes calls. */
 export const WHOLE_INBOX =
-  '{ subscriberId messages { messages { content } } unseen { count } preferences { enabled } globalPreferences { enabled } }';
+  '{ subscriberId messages { messages { content } } unseen { count } unread { count } preferences { enabled } globalPreferences { enabled } }';

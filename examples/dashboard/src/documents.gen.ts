@@ -175,7 +175,7 @@ export type InboxVariables = Exact<{
 }>;
 
 
-export type InboxResult = { inbox: { __typename: 'Inbox', messages: { __typename: 'InboxPage', hasMore: boolean, messages: Array<{ __typename: 'InboxMessage', id: string | null, content: string | null, subject: string | null, read: boolean, createdAt: string | null } | null> } | null } | null };
+export type InboxResult = { inbox: { __typename: 'Inbox', messages: { __typename: 'InboxPage', hasMore: boolean, messages: Array<{ __typename: 'InboxMessage', id: string, content: string | null, subject: string | null, read: boolean, createdAt: string | null } | null> } | null } | null };
 
 export type MarkAllMessagesVariables = Exact<{
   as: MarkAs;

@@ -309,7 +309,7 @@ export type TriggerEventsInput = {
 export type UpdateGlobalPreferencesInput = {
   /** The channels to change. */
   channels?: Array<ChannelPreferenceInput> | null | undefined;
-  /** Whether any messages may be sent. Versions since 2025 ignore it. */
+  /** Whether any messages may be sent. Without channels, versions since November 2024 change all channels that have another value. With channels, they ignore it. */
   enabled?: boolean | null | undefined;
   /** A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header. */
   idempotencyKey?: string | null | undefined;
@@ -349,7 +349,7 @@ export type UpdateSubscriberInput = {
 
 /** The input of `updateWorkflowPreference`. */
 export type UpdateWorkflowPreferenceInput = {
-  /** The channel. Default: all, before versions of 2025. */
+  /** The channel. Default: all channels of the workflow. */
   channel?: Channel | null | undefined;
   /** Whether messages may be sent. */
   enabled: boolean;
@@ -357,7 +357,7 @@ export type UpdateWorkflowPreferenceInput = {
   idempotencyKey?: string | null | undefined;
   /** The id of the person in your system. A token reaches only its subject, and can omit it. An API key must name somebody. */
   subscriberId?: string | number | null | undefined;
-  /** The workflow's id. */
+  /** The workflow's id or identifier. */
   workflowId: string | number;
 };
 
@@ -610,7 +610,7 @@ export type InboxVariables = Exact<{
 }>;
 
 
-export type InboxResult = { inbox: { __typename: 'Inbox', unseen: { __typename: 'InboxCount', count: number, isMore: boolean } | null, messages: { __typename: 'InboxPage', page: number, hasMore: boolean, messages: Array<{ __typename: 'InboxMessage', id: string | null, content: string | null, subject: string | null, seen: boolean, read: boolean, createdAt: string | null, workflowId: string | null, feedId: string | null, actor: Record<string, unknown> | null, cta: { __typename: 'InboxCta', type: string | null, url: string | null, status: string | null, buttons: Array<{ __typename: 'InboxButton', type: string | null, content: string | null }> | null } | null } | null> } | null } | null };
+export type InboxResult = { inbox: { __typename: 'Inbox', unseen: { __typename: 'InboxCount', count: number, isMore: boolean } | null, messages: { __typename: 'InboxPage', page: number, hasMore: boolean, messages: Array<{ __typename: 'InboxMessage', id: string, content: string | null, subject: string | null, seen: boolean, read: boolean, createdAt: string | null, workflowId: string | null, feedId: string | null, actor: Record<string, unknown> | null, cta: { __typename: 'InboxCta', type: string | null, url: string | null, status: string | null, buttons: Array<{ __typename: 'InboxButton', type: string | null, content: string | null }> | null } | null } | null> } | null } | null };
 
 export type InboxPreferencesVariables = Exact<{
   subscriberId?: string | number | null | undefined;

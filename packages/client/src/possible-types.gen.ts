@@ -10,6 +10,7 @@ export const possibleTypes: Record<string, string[]> = {
   CreateSubscribersItem: ['ConflictError', 'CreateSubscriberSuccess', 'InvalidInputError', 'UpstreamFailure'],
   CreateTopicResult: ['ConflictError', 'CreateTopicSuccess', 'InvalidInputError'],
   DeleteFeedResult: ['ConflictError', 'DeleteFeedSuccess', 'InvalidInputError', 'NotFoundError'],
+  DeleteInboxMessagesResult: ['DeleteInboxMessagesSuccess', 'InvalidInputError', 'NotFoundError'],
   DeleteMessageResult: ['DeleteMessageSuccess', 'InvalidInputError', 'NotFoundError'],
   DeleteMessagesByTransactionResult: ['DeleteMessagesByTransactionSuccess', 'InvalidInputError', 'NotFoundError'],
   DeleteNotificationGroupResult: ['ConflictError', 'DeleteNotificationGroupSuccess', 'InvalidInputError', 'NotFoundError'],

@@ -1,16 +1,43 @@
 // Defines the messages of an inbox, with their links and buttons.
 
+import { addressOfHtml, isSafeAddress, textOfHtml } from '../../lib/html.ts';
 import type { MessageBody } from '../../upstream/endpoints.ts';
 import type { Toolkit } from '../module.ts';
-import { extraField, jsonField, optional, time } from '../record-fields.ts';
+import { extraField, type Fields, jsonField, optional, shows, time } from '../record-fields.ts';
 import { requireScopes } from '../scopes.ts';
+import { listOf, requireId } from '../sent-values.ts';
 import { sentMessages } from './message.ts';
 
-type CtaBody = { [Name in 'type' | 'url' | 'status']?: string | undefined } & { buttons?: ButtonBody[] };
-type ButtonBody = { type?: string; content?: string };
+type SentCta = NonNullable<MessageBody['cta']>;
+type SentAction = NonNullable<SentCta['action']>;
+type SentButton = NonNullable<SentAction['buttons']>[number];
+type Link = { url?: string; target?: string };
+type ButtonBody = SentButton & { isCompleted: boolean };
+type CtaBody = Link & { type?: string | undefined; status?: string | undefined; buttons: readonly ButtonBody[] };
 
 /** Members of a message that are for the service and its providers, or a record of their own: no field shows them. */
 const HIDDEN = ['overrides', 'deviceTokens', 'directWebhookUrl', 'subscriber', 'template'];
+
+const linkFields = (t: Fields<Link>) => ({
+  url: t.string({
+    ...optional('The address to open. With a token, null if it would run code, such as `javascript:`.'),
+    // What other people wrote can be part of an address.
+    resolve({ url: html }, _args, { identity }) {
+      const url = html == null ? html : addressOfHtml(html);
+      return url != null && (identity.clientKind === 'server' || isSafeAddress(url)) ? url : null;
+    },
+  }),
+  target: t.exposeString('target', optional('Where to open it, such as `_self` or `_blank`.')),
+});
+
+/** Returns the link and the buttons of a message; null if it has neither. */
+function ctaOf({ cta }: MessageBody): CtaBody | null {
+  const { status, buttons, result } = cta?.action ?? {};
+  const pressed = status === 'done' ? result?.type : undefined;
+  const shown = listOf(buttons).map((button) => ({ ...button, isCompleted: button.type === (pressed ?? null) }));
+  const isEmpty = shown.length === 0 && (cta?.type ?? cta?.data?.url) === undefined;
+  return isEmpty ? null : { ...cta?.data, type: cta?.type, status, buttons: shown };
+}
 
 /** Defines the type of a message in an inbox, as a part of the module that has the toolkit. */
 export function defineInboxMessage({ builder, use }: Toolkit) {
@@ -21,7 +48,13 @@ export function defineInboxMessage({ builder, use }: Toolkit) {
     description: 'A button of an in-app message.',
     fields: (t) => ({
       type: t.exposeString('type', optional('The kind, such as `primary`, for `completeMessageAction`.')),
-      content: t.exposeString('content', optional('The text on the button.')),
+      content: t.exposeString('content', optional('The text on the button as HTML. Show `text` to people.')),
+      text: t.string({
+        ...optional('The text on the button, without HTML.'),
+        resolve: ({ content }) => (content == null ? null : textOfHtml(content)),
+      }),
+      isCompleted: t.exposeBoolean('isCompleted', { description: 'Whether this button was pressed.' }),
+      ...linkFields(t),
     }),
   });
 
@@ -30,7 +63,7 @@ export function defineInboxMessage({ builder, use }: Toolkit) {
     ...readable,
     fields: (t) => ({
       type: t.exposeString('type', optional('The kind, such as `redirect`.')),
-      url: t.exposeString('url', optional('The address to open. Check it before you use it as a link.')),
+      ...linkFields(t),
       buttons: t.expose('buttons', { type: [InboxButton], nullable: true, description: 'The buttons. Null if none.' }),
       status: t.exposeString('status', optional('The status of the buttons: `pending`, or `done` after one was used.')),
     }),
@@ -41,10 +74,23 @@ export function defineInboxMessage({ builder, use }: Toolkit) {
     ...readable,
     fields: (t) => ({
       ...messageFields(t, (value) => value),
+      id: t.id({
+        extensions: shows('_id', 'id'),
+        description:
+          "The message's id. A `Message` with the same id is the same message, as the service's operators see it.",
+        resolve: ({ _id, id }) => requireId(_id ?? id),
+      }),
+      subjectText: t.string({
+        ...optional('The subject that people read, without HTML. Null if there is none.'),
+        resolve: ({ subject }) => (subject == null ? null : textOfHtml(subject)),
+      }),
       seen: t.boolean({ description: 'Whether it was shown to the person.', resolve: ({ seen }) => seen ?? false }),
       read: t.boolean({ description: 'Whether the person read it.', resolve: ({ read }) => read ?? false }),
-      lastSeenAt: t.expose('lastSeenDate', time('The time when it was last marked as seen. Null if never.')),
-      lastReadAt: t.expose('lastReadDate', time('The time when it was last marked as read. Null if never.')),
+      lastSeenAt: t.expose(
+        'lastSeenDate',
+        time('The time when it was last marked as seen, unseen, read or unread. Null if never.'),
+      ),
+      lastReadAt: t.expose('lastReadDate', time('The time when it was last marked as read or unread. Null if never.')),
       actor: jsonField(
         t,
         'The person or system that caused it, with a picture, as sent by the service.',
@@ -52,9 +98,8 @@ export function defineInboxMessage({ builder, use }: Toolkit) {
       ),
       cta: t.field({
         type: InboxCta,
-        nullable: true,
-        description: 'The link and the buttons. Null if there are none.',
-        resolve: ({ cta }) => cta && { ...cta.action, type: cta.type, url: cta.data?.url },
+        ...optional('The link and the buttons. Null if there are none.'),
+        resolve: ctaOf,
       }),
       extra: extraField(t, 'inbox', undefined, HIDDEN),
     }),

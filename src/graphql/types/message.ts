@@ -1,10 +1,14 @@
 // Adds channels, the fields of messages, and the mutation that deletes the messages of a transaction.
 
 import type { FieldMap } from '@pothos/core';
-import { deleteMessagesByTransaction, type MessageBody } from '../../upstream/endpoints.ts';
+import { textOfHtml } from '../../lib/html.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import { type ChannelName, deleteMessagesByTransaction, type MessageBody } from '../../upstream/endpoints.ts';
 import { MASKED, visibleJson } from '../masking.ts';
-import { defineModule } from '../module.ts';
-import { contentFields, type Fields, idField, jsonField, optional, time } from '../record-fields.ts';
+import { defineModule, defineShipped } from '../module.ts';
+import type { PageBody } from '../pages.ts';
+import { contentFields, type Fields, idField, jsonField, optional, shows, time } from '../record-fields.ts';
+import { badResponse, listOf } from '../sent-values.ts';
 import { workflows } from './workflow.ts';
 
 export const messages = defineModule('messages', ({ builder, mutation }) => {
@@ -56,9 +60,32 @@ export const messages = defineModule('messages', ({ builder, mutation }) => {
   return { Channel };
 });
 
-/** Apart from the module above, whose types modules of users publish. */
-export const sentMessages = defineModule('sentMessages', ({ declareCalls, loadBySentId, use }) => {
+/** Asserts that the service used its filter: versions of 2023 ignore the id of a subscriber that they don't know, and transactions. */
+export function assertSelected(
+  rows: readonly MessageBody[],
+  subscriberId: string | null | undefined,
+  transactionIds?: readonly string[],
+): void {
+  const isOther = ({ subscriber, transactionId }: Partial<MessageBody>) =>
+    (subscriberId ?? subscriber?.subscriberId ?? null) !== (subscriber?.subscriberId ?? subscriberId ?? null) ||
+    (transactionId !== undefined && transactionIds?.includes(transactionId) === false);
+  if (rows.some((row) => isRecord(row) && isOther(row))) {
+    throw badResponse('sent messages that were not asked for');
+  }
+}
+
+/** Members of the query that select messages. */
+type Filter = { channel?: ChannelName; subscriberId?: string; transactionId?: readonly string[] | undefined };
+
+/** What modules with messages share. Apart from the module above, whose types modules of users publish. */
+export const sentMessages = defineShipped('sentMessages', ({ declareCalls, endpoint, loadBySentId, use }) => {
   const { Workflow, workflow } = use(workflows);
+
+  const listMessages = endpoint('GET /v1/messages', { expect: 'page', identifiedBy: ['_id', 'id'] })
+    .takes<{ query: Filter & { page: number; limit: number } }>()
+    .returns<PageBody<MessageBody>>();
+  const removal = { expect: 'value', empties: ['statistics'], recordIds: ['messageId'] } as const;
+  const removeMessage = endpoint('DELETE /v1/messages/{messageId}', removal);
 
   /**
    * Creates the fields that a message has for its recipient and for others.
@@ -70,15 +97,43 @@ export const sentMessages = defineModule('sentMessages', ({ declareCalls, loadBy
     return {
       id: idField(t, 'message'),
       subject: t.string({
-        ...optional(`The subject. Null if there is none.${masked}`),
+        ...optional(`The subject as HTML. Null if there is none.${masked}`),
         resolve: ({ subject }, _args, { identity }) => show(subject, identity),
       }),
-      ...contentFields(t, `The text, with values in place of placeholders.${masked}`, show),
+      ...contentFields(
+        t,
+        `The text as HTML, with values in place of placeholders. Show \`text\` to people.${masked}`,
+        show,
+      ),
+      text: t.string({
+        ...optional(`The text that people read in \`content\`, without HTML and with line breaks.${masked}`),
+        extensions: shows(),
+        resolve: ({ content }, _args, { identity }) =>
+          typeof content === 'string' ? show(textOfHtml(content), identity) : null,
+      }),
       seen: t.exposeBoolean('seen', optional('Whether the recipient saw it in the app.')),
       read: t.exposeBoolean('read', optional('Whether the recipient read it in the app.')),
       createdAt: t.expose('createdAt', time('The time when it was created.')),
       transactionId: t.exposeID('transactionId', optional('The id of the transaction that `triggerEvent` returned.')),
-      workflowId: t.exposeID('_templateId', optional('The id of the workflow that sent it.')),
+      workflowId: t.exposeID(
+        '_templateId',
+        optional('The id of the workflow that sent it, which differs per environment.'),
+      ),
+      workflowIdentifier: t.exposeID(
+        'templateIdentifier',
+        optional(
+          'The identifier of the workflow that sent it, which is the same in each environment: the kind of the message.',
+        ),
+      ),
+      tags: t.stringList({
+        description: 'The tags of the workflow.',
+        resolve: ({ tags }) => listOf(tags),
+      }),
+      data: t.field({
+        type: 'JSONObject',
+        ...optional(`The data that the workflow made for the app.${masked}`),
+        resolve: ({ data }, _args, { identity }) => show(data, identity),
+      }),
       workflow: t.field({
         type: Workflow,
         nullable: true,
@@ -93,5 +148,5 @@ export const sentMessages = defineModule('sentMessages', ({ declareCalls, loadBy
     };
   };
 
-  return { messageFields };
+  return { messageFields, listMessages, removeMessage };
 });

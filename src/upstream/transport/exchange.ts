@@ -82,6 +82,9 @@ export function readResponse(
       result.uncleared = findUncleared(request.args.body, body);
       result.date = headerOf(headers, 'date');
     }
+    if (endpoint.confirms.length > 0) {
+      result.unapplied = findUnapplied(endpoint.confirms, request.args.body, body);
+    }
     return result;
   }
   if (status === 304 && known !== undefined) {
@@ -98,6 +101,13 @@ const findUncleared = (sent: object = {}, received: unknown): string[] =>
   Object.entries(sent).flatMap(([name, value]) =>
     value !== undefined && isEmpty(value) && isRecord(received) && !isEmpty(received[name]) ? [name] : [],
   );
+
+/** Returns the members that have another value in the response. Services may trim texts and write them in lower case. */
+const findUnapplied = (names: readonly string[], sent: object = {}, received: unknown): string[] =>
+  names.filter((name) => {
+    const [own, kept] = [sent, received].map((each) => (isRecord(each) ? each[name] : undefined));
+    return own != null && kept !== undefined && String(own).trim().toLowerCase() !== String(kept).trim().toLowerCase();
+  });
 
 const isEmpty = (value: unknown): boolean =>
   value == null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);

@@ -1,0 +1,131 @@
+// Composes pages that the service doesn't have from those that it has: what follows a record, and what has one of many values.
+
+import { badUserInput } from './arguments.ts';
+
+/** Page with the newest records first. */
+interface Part<Row> {
+  data: Row[];
+  hasMore: boolean;
+}
+
+/** Reads a page of a list of the service. */
+type ReadPart<Row> = (page: number, limit: number) => Promise<Part<Row>>;
+
+/** Record of a list. Invalid ones keep their places. */
+type Listed = { _id?: string; id?: string; createdAt?: string } | null | undefined;
+
+/** Maximum values of a list in a query. Some builds of the service take more for an object, and fail (`qs` 6.14.1). */
+const MAX_VALUES = 20;
+
+/** Maximum size of a page of the service. */
+const MAX_SIZE = 100;
+
+const idOf = (row: Listed) => row?._id ?? row?.id;
+
+/** Splits the values of a query into as many lists as it takes calls. Undefined selects all records. */
+export const splitValues = (values: readonly string[] | undefined): (readonly string[] | undefined)[] => {
+  const distinct = values && [...new Set(values)];
+  return distinct === undefined || distinct.length <= MAX_VALUES
+    ? [distinct]
+    : Array.from({ length: Math.ceil(distinct.length / MAX_VALUES) }, (_, i) =>
+        distinct.slice(i * MAX_VALUES, (i + 1) * MAX_VALUES),
+      );
+};
+
+/** Creates the function that reads pages of the records that have one of some values. */
+export function mergePages<Row extends Listed>(
+  values: readonly string[] | undefined,
+  read: (page: number, limit: number, values: readonly string[] | undefined) => Promise<Part<Row>>,
+): ReadPart<Row> {
+  const [first, ...others] = splitValues(values);
+  if (others.length === 0) {
+    return (page, limit) => read(page, limit, first);
+  }
+  return async (page, limit) => {
+    const end = (page + 1) * limit;
+    const readFirst = async (some: typeof first): Promise<Part<Row>> => {
+      let part = await read(0, MAX_SIZE, some);
+      for (let next = 1; part.hasMore && part.data.length < end; next += 1) {
+        part = append(part, await read(next, MAX_SIZE, some));
+      }
+      return part;
+    };
+    const parts = await Promise.all([first, ...others].map(readFirst));
+    const rows = parts.flatMap(({ data }) => data).sort(byAge);
+    return { data: rows.slice(end - limit, end), hasMore: rows.length > end || parts.some((part) => part.hasMore) };
+  };
+}
+
+const byAge = (a: Listed, b: Listed): number => {
+  const [own, other] = [a?.createdAt ?? '', b?.createdAt ?? ''];
+  return Number(other > own) - Number(other < own);
+};
+
+/** Adds the records of a later page. Records that arrived meanwhile move others there that were on the earlier one. */
+function append<Row extends Listed>({ data }: Part<Row>, { data: added, hasMore }: Part<Row>): Part<Row> {
+  const known = new Set(data.map(idOf));
+  const fresh = added.filter((row) => idOf(row) === undefined || !known.has(idOf(row)));
+  return { data: [...data, ...fresh], hasMore: hasMore && added.length > 0 };
+}
+
+/**
+ * Reads what follows a record, also if the list has changed since it was read. If it hasn't, and `page` is that of the first record that follows, this
+ * takes one call.
+ *
+ * @throws {GraphQLError} BAD_USER_INPUT if the record is not in the list, and its id doesn't tell when it was created
+ */
+export async function readFollowing<Row extends Listed>(
+  read: ReadPart<Row>,
+  { page, limit, after }: { page: number; limit: number; after: string },
+): Promise<Part<Row>> {
+  const { size, number } = findPart(Math.max(page * limit - 1, 0), Math.max(page + 1, 2) * limit);
+  let [first, last] = [number, number];
+  let part = await read(number, size);
+  if (part.data.length === 0 && number > 0) {
+    [first, last] = [0, 0]; // The list has become much shorter.
+    part = await read(0, size);
+  }
+  while (first > 0 && startOf(part.data, after) === 0) {
+    first -= 1;
+    const { hasMore } = part;
+    part = { ...append(await read(first, size), part), hasMore };
+  }
+  while (part.hasMore && part.data.length - startOf(part.data, after) < limit) {
+    last += 1;
+    part = append(part, await read(last, size));
+  }
+  const start = startOf(part.data, after);
+  if (start === part.data.length && !RECORD_ID.test(after) && !part.data.some((row) => idOf(row) === after)) {
+    throw badUserInput('after is the id of no message of this list. Read the first page again.');
+  }
+  const end = start + limit;
+  return { data: part.data.slice(start, end), hasMore: part.hasMore || part.data.length > end };
+}
+
+/** Returns the smallest page that has all records from a position to the one before another, if the service has such a page. */
+function findPart(from: number, to: number): { size: number; number: number } {
+  let size = Math.min(to - from, MAX_SIZE);
+  while (size < MAX_SIZE && Math.floor(from / size) !== Math.floor((to - 1) / size)) {
+    size += 1;
+  }
+  return { size, number: Math.floor(from / size) };
+}
+
+/** Returns the position of the first record that follows another one, whether or not that is in the list. */
+function startOf(rows: readonly Listed[], after: string): number {
+  const position = rows.findIndex((row) => idOf(row) === after);
+  const start = position >= 0 ? position + 1 : rows.findIndex((row) => isOlder(idOf(row), after));
+  return start < 0 ? rows.length : start;
+}
+
+/** Ids of the service begin with the second of creation, then come the process and its counter. */
+const RECORD_ID = /^([\da-f]{8})([\da-f]{10})([\da-f]{6})$/i;
+
+/** Whether a record was created before another, or may have been: in one second, only ids of one process tell. */
+export function isOlder(id: string | undefined, other: string): boolean {
+  const [, second = '', process, count = ''] = RECORD_ID.exec(id ?? '') ?? [];
+  const [, otherSecond = '', otherProcess, otherCount = ''] = RECORD_ID.exec(other) ?? [];
+  return second === otherSecond
+    ? process !== otherProcess || count < otherCount
+    : second < otherSecond && second !== '';
+}
