@@ -26,6 +26,9 @@ import inbox from './src/modules/inbox.ts';
 import messages from './src/modules/messages.ts';
 import workflowPages from './src/modules/workflows.ts';
 
+/** Documents of all releases, which stay trusted. Those of this version are added with --released. */
+const RELEASED_DOCUMENTS = 'schema/released-documents.json';
+
 const pathOf = (file: string): URL => new URL(file, import.meta.url);
 
 /** A page of the docs with one table written anew. */
@@ -43,11 +46,30 @@ async function generate(): Promise<Record<string, string>> {
   const ofDashboard = createSchema(undefined, [inbox, messages, workflowPages]);
   const dashboard = loadDocuments(pathOf('examples/dashboard/documents/'), ofDashboard);
 
-  /** Writes the manifest of shipped operations. People copy a whole file, or send what GraphiQL's tab shows: the file without its example. */
+  const released: Record<string, string> = JSON.parse(readFileSync(pathOf(RELEASED_DOCUMENTS), 'utf8'));
+
+  /**
+   * Writes the manifest of shipped operations. People copy a whole file, or send what GraphiQL's tab shows: the file without its example. Apps that are
+   * not updated send the documents of earlier releases.
+   */
   function writeShippedManifest(own: readonly ShippedOperation[]): string {
-    const known = operations.filter(({ name }) => own.some((operation) => operation.name === name));
-    return writeManifest(known, [...known.map(({ source }) => source), ...own.map(({ query }) => query)]);
+    const isOwn = (name: string | undefined) => own.some((operation) => operation.name === name);
+    const known = operations.filter(({ name }) => isOwn(name));
+    const earlier = Object.values(released).filter((text) => isOwn(/^(?:query|mutation) (\w+)/m.exec(text)?.[1]));
+    return writeManifest(known, [...known.map(({ source }) => source), ...own.map(({ query }) => query), ...earlier]);
   }
+
+  const manifests = {
+    'schema/trusted-documents.json': writeShippedManifest(loadOperations()),
+    // One each, because gateways without the module can't execute its documents.
+    ...Object.fromEntries(
+      shipped.modules.map((each) => [
+        `schema/module-documents/${each.module}.json`,
+        writeShippedManifest(each.operations),
+      ]),
+    ),
+  };
+  const texts = Object.values(manifests).flatMap((manifest) => Object.values<string>(JSON.parse(manifest)));
 
   return {
     'src/upstream/openapi.gen.ts': await writeTypes(),
@@ -56,7 +78,10 @@ async function generate(): Promise<Record<string, string>> {
     'packages/testing/src/endpoints.gen.ts': writeEndpoints(),
     'src/settings/scopes.gen.ts': writeScopes(schema),
     'schema/schema.graphql': printSdl(schema),
-    ...(process.argv.includes('--released') && { 'schema/released.graphql': printSdl(full) }),
+    ...(process.argv.includes('--released') && {
+      'schema/released.graphql': printSdl(full),
+      [RELEASED_DOCUMENTS]: writeManifest([], texts),
+    }),
     'src/settings/gateway-options.gen.ts': writeGatewayOptions(),
     'schema/config.schema.json': writeConfigSchema(),
     'deploy/helm/values.schema.json': writeChartSchema(
@@ -80,14 +105,7 @@ async function generate(): Promise<Record<string, string>> {
       hasText: true,
     }),
     'packages/testing/src/msw/mocks.gen.ts': writeMocks(operations),
-    'schema/trusted-documents.json': writeShippedManifest(loadOperations()),
-    // One each, because gateways without the module can't execute its documents.
-    ...Object.fromEntries(
-      shipped.modules.map((each) => [
-        `schema/module-documents/${each.module}.json`,
-        writeShippedManifest(each.operations),
-      ]),
-    ),
+    ...manifests,
     'examples/dashboard/src/documents.gen.ts': await writeTypedDocuments({
       operations: dashboard,
       schema: ofDashboard,

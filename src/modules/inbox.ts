@@ -241,15 +241,15 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     inputPath: { type: 'button' },
     async resolve({ subscriberId, messageId, button, payload }, send) {
       const body = { status: 'done', payload: payload ?? undefined } as const;
-      return { messageId, message: await send({ subscriberId, messageId, type: button, body }) };
+      return { messageId, sent: await send({ subscriberId, messageId, type: button, body }) };
     },
     success: (t) => ({
       messageId: t.exposeID('messageId', { description: 'The id of the message.' }),
-      message: t.field({
+      inboxMessage: t.field({
         type: InboxMessage,
         nullable: true,
         description: 'The message with the button that was pressed. For caches of clients.',
-        resolve: ({ message, messageId }) => (isRecord(message) && message._id === messageId ? message : null),
+        resolve: ({ sent, messageId }) => (isRecord(sent) && sent._id === messageId ? sent : null),
       }),
     }),
   });

@@ -16,25 +16,25 @@ interface InboxRowProps {
 }
 
 /** A message of the inbox. Its button stays where it is when it is pressed, so that the focus does. */
-export function InboxRow({ message: { id, subject, content, read, createdAt }, refusal, onMark }: InboxRowProps) {
-  const title = subject || content || 'A message without a text';
+export function InboxRow({ message: { id, subjectText: subject, text, read, createdAt }, refusal, onMark }: InboxRowProps) {
+  const title = subject || text || 'A message without a text';
   return (
     <GridListItem
       className="inbox-row"
       textValue={read ? title : `Unread: ${title}`}
       data-unread={!read || undefined}
-      {...(id !== null && !read && refusal === undefined && { onAction: () => onMark(id, 'READ') })}
+      {...(!read && refusal === undefined && { onAction: () => onMark(id, 'READ') })}
     >
       <span className="inbox-text">
         {!read && <span className="visually-hidden">Unread: </span>}
         {title}
       </span>
-      {subject && content && <span className="inbox-note">{content}</span>}
+      {subject && text && <span className="inbox-note">{text}</span>}
       <span className="inbox-facts">
         <span className="inbox-note">
           {createdAt !== null && <time dateTime={createdAt}>{formatTime(createdAt)}</time>}
         </span>
-        {id !== null && refusal === undefined && (
+        {refusal === undefined && (
           <Button className="button button-quiet" onPress={() => onMark(id, read ? 'UNREAD' : 'READ')}>
             {read ? 'Mark as unread' : 'Mark as read'}
           </Button>

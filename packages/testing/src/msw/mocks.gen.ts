@@ -13,6 +13,7 @@ export const mocks = {
   CreateSubscribers: mockOperation(documents.CreateSubscribersDocument),
   CreateTopic: mockOperation(documents.CreateTopicDocument),
   DeleteFeed: mockOperation(documents.DeleteFeedDocument),
+  DeleteInboxMessages: mockOperation(documents.DeleteInboxMessagesDocument),
   DeleteMessage: mockOperation(documents.DeleteMessageDocument),
   DeleteMessagesByTransaction: mockOperation(documents.DeleteMessagesByTransactionDocument),
   DeleteNotificationGroup: mockOperation(documents.DeleteNotificationGroupDocument),
