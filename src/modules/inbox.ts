@@ -15,7 +15,6 @@ import {
   type PreferenceBody,
   type PreferencesBody,
 } from '../graphql/types/preference.ts';
-import { knownSubscribers } from '../graphql/types/subscriber.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { CallArgs } from '../upstream/endpoint.ts';
 import type { MessageBody } from '../upstream/endpoints.ts';
@@ -74,7 +73,6 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
   const { assertRange, builder, declareCalls, endpoint, mutation, SUBJECT, subjectOf, use } = toolkit;
   const { Channel } = use(messages);
   const { listMessages, removeMessage } = use(sentMessages);
-  const { subscriber } = use(knownSubscribers);
   const { Inbox, ...types } = defineInbox(toolkit);
   const { InboxMessage, ChannelPreferences, WorkflowPreference, readPreferences, readGlobals, feedsOf } = types;
 
@@ -83,10 +81,12 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
   const writeToWorkflow = { ...write, recordIds: ['workflowId'] } as const;
   const recordIds = ['messageId'];
 
-  // The service answers with every message that has one of the ids, whoever's it is: `ownOf` finds those of the person.
-  const mark = endpoint('POST /v1/subscribers/{subscriberId}/messages/mark-as', { ...writeToValue, recordIds })
-    .takes<{ body: MarkBody & { messageId: readonly string[] } }>()
-    .returns<readonly MessageBody[] | undefined>();
+  // The service answers with every message that has one of the ids, whoever's it is, so nothing of the response is used.
+  const mark = endpoint('POST /v1/subscribers/{subscriberId}/messages/mark-as', {
+    ...write,
+    expect: 'nothing',
+    recordIds,
+  }).takes<{ body: MarkBody & { messageId: readonly string[] } }>();
   const markAll = endpoint('POST /v1/subscribers/{subscriberId}/messages/mark-all', writeToValue)
     .takes<{ body: MarkBody & Feeds }>()
     .returns<number>();
@@ -121,19 +121,19 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     }),
   });
 
-  /** Returns which of some messages are in the inbox of a person. Reads the sent messages, newest first, until all are found or are older. */
+  /** Returns those of some messages that are in the inbox of a person. Reads them, newest first, as long as one can follow. */
   async function findOwn(subscriberId: string, ids: readonly string[], { upstream }: GatewayContext) {
     const missing = new Set(ids);
+    const own: MessageBody[] = [];
     for (let page = 0, hasMore = true; hasMore && missing.size > 0; page += 1) {
       const query = { page, limit: MAX, channel: 'in_app', subscriberId } as const;
       const sent = await upstream.read(listMessages, { query });
       const data = sent?.data ?? [];
-      const own = data.filter((row) => row?.subscriber?.subscriberId === subscriberId);
-      own.forEach((row) => void missing.delete(row._id));
+      own.push(...data.filter((row) => row?.subscriber?.subscriberId === subscriberId && missing.delete(row._id)));
       const last = data.at(-1)?._id;
       hasMore = sent?.hasMore !== false && last !== undefined && ![...missing].every((id) => isOlder(last, id));
     }
-    return ids.filter((id) => !missing.has(id));
+    return own;
   }
 
   builder.queryField('inbox', (t) =>
@@ -191,8 +191,8 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
       const isRejected = await all.then(() => false, rejectsIds);
       const odd = isRejected ? messageIds.filter((id) => !isRecordId(id)) : [];
       const isMixed = odd.length > 0 && odd.length < messageIds.length;
-      const sent = await (isMixed ? markOnly(messageIds.filter(isRecordId)) : all); // Marking twice is harmless, if the first call marked some.
-      return { messageIds, failedIds: isMixed ? odd : [], sent, as };
+      await (isMixed ? markOnly(messageIds.filter(isRecordId)) : all); // Marking twice is harmless, if the first call marked some.
+      return { messageIds, failedIds: isMixed ? odd : [], as };
     },
     success: (t) => ({
       messageIds: t.idList({ description: 'The ids that you sent.', resolve: ({ messageIds }) => messageIds }),
@@ -200,14 +200,15 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
       messages: t.field({
         type: [InboxMessage],
         nullable: true,
-        extensions: declareCalls('1', { loader: subscriber, reason: 'To tell which messages are in the inbox.' }),
+        extensions: declareCalls(`1 per ${MAX} messages of the subscriber`, {
+          endpoint: listMessages,
+          reason: 'One if they are among the newest.',
+        }),
         description: 'The marked messages that are in the inbox, with their new state. For caches of clients.',
-        async resolve({ inbox, sent, as }, _args, { loaders }) {
-          const owner = (await loaders.load(subscriber, inbox.subscriberId))?._id;
-          const rows = Array.isArray(sent) && owner !== undefined ? sent : [];
+        async resolve({ inbox: { subscriberId }, messageIds, as }, _args, ctx) {
           const state =
             as === 'read' || as === 'unread' ? { seen: true, read: as === 'read' } : { seen: as === 'seen' };
-          return rows.filter((row) => row?._subscriberId === owner).map((row) => ({ ...row, ...state }));
+          return (await findOwn(subscriberId, messageIds, ctx)).map((row) => ({ ...row, ...state }));
         },
       }),
     }),
@@ -266,7 +267,7 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     inputPath: { messageId: 'messageIds' },
     async resolve({ subscriberId, messageIds }, send, ctx) {
       assertRange('the number of messageIds', messageIds.length, 1, MAX_DELETED);
-      const deletedIds = await findOwn(subscriberId, [...new Set(messageIds)], ctx);
+      const deletedIds = (await findOwn(subscriberId, messageIds, ctx)).map(({ _id }) => _id);
       // One that somebody deletes meanwhile is deleted too.
       const deletions = deletedIds.map((messageId) =>
         send({ messageId }).catch((error) => (isAbsent(error) ? null : Promise.reject(error))),

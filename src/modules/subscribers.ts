@@ -2,17 +2,17 @@
 
 import { defineShipped } from '../graphql/module.ts';
 import { assertPage, definePage, type PageBody, pageArg, sizeArg, withHasMore } from '../graphql/pages.ts';
-import { knownSubscribers, profileFields, subscribers } from '../graphql/types/subscriber.ts';
+import { profileFields, subscribers } from '../graphql/types/subscriber.ts';
 import type { SubscriberBody } from '../upstream/endpoints.ts';
 
 const MAX_PAGE = 100;
 
 export default defineShipped('notigraph/modules/subscribers', (toolkit) => {
-  const { builder, declareCalls, endpoint, mutation, use } = toolkit;
+  const { builder, declareCalls, endpoint, loader, mutation, use } = toolkit;
   const { Subscriber, keys } = use(subscribers);
-  const { subscriber } = use(knownSubscribers);
 
   const identifiedBy = ['subscriberId'];
+  const get = endpoint('GET /v1/subscribers/{subscriberId}', { identifiedBy }).returns<SubscriberBody>();
   const list = endpoint('GET /v1/subscribers', { expect: 'page', identifiedBy })
     .takes<{ query: { page: number; limit: number } }>()
     .returns<PageBody<SubscriberBody>>();
@@ -20,6 +20,7 @@ export default defineShipped('notigraph/modules/subscribers', (toolkit) => {
     .takes<{ body: object }>()
     .returns<SubscriberBody>();
   const remove = endpoint('DELETE /v1/subscribers/{subscriberId}', { expect: 'value' });
+  const subscriber = loader<SubscriberBody>({ name: 'subscriber', get });
   keys.entity.set('subscriberId', (key, { loaders }) => loaders.load(subscriber, key));
 
   const SubscriberPage = definePage(builder, 'SubscriberPage', 'subscribers', Subscriber, 'hasMore');

@@ -39,7 +39,7 @@ export default defineShipped('notigraph/modules/topics', (toolkit) => {
   const create = endpoint('POST /v1/topics', { idempotent: true, identifiedBy })
     .takes<{ body: { key: string; name: string } }>()
     .returns<{ _id?: string; key: string }>();
-  const rename = endpoint('PATCH /v1/topics/{topicKey}', { idempotent: true, identifiedBy })
+  const rename = endpoint('PATCH /v1/topics/{topicKey}', { idempotent: true, identifiedBy, confirms: ['name'] })
     .takes<{ body: { name: string } }>()
     .returns<TopicBody>();
   const remove = endpoint('DELETE /v1/topics/{topicKey}', { expect: 'nothing' });

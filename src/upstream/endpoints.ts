@@ -24,10 +24,11 @@ export type TriggerBody = Schemas['Trigger'];
 // The contract lets `_id` be absent. What a record then has for certain is the environment that it belongs to.
 const RECORD = ['_id', 'id', '_environmentId'];
 const FEED = ['_id', 'identifier'];
+const NAME = { confirms: ['name'] };
 const GROUP = { identifiedBy: RECORD, recordIds: ['id'] };
 
 /** Creates a feed. The service rejects an existing name with 409. */
-export const createFeed = endpoint('POST /v1/feeds', { idempotent: true, identifiedBy: FEED })
+export const createFeed = endpoint('POST /v1/feeds', { idempotent: true, identifiedBy: FEED, ...NAME })
   .takes<{ body: { name: string } }>()
   .returns<FeedBody>();
 
@@ -59,11 +60,16 @@ export const listNotificationGroups = endpoint('GET /v1/notification-groups', {
 export const createNotificationGroup = endpoint('POST /v1/notification-groups', {
   idempotent: true,
   identifiedBy: RECORD,
+  ...NAME,
 })
   .takes<{ body: { name: string } }>()
   .returns<NotificationGroupBody>();
 
-export const updateNotificationGroup = endpoint('PATCH /v1/notification-groups/{id}', { idempotent: true, ...GROUP })
+export const updateNotificationGroup = endpoint('PATCH /v1/notification-groups/{id}', {
+  idempotent: true,
+  ...GROUP,
+  ...NAME,
+})
   .takes<{ body: { name: string } }>()
   .returns<NotificationGroupBody>();
 
@@ -103,6 +109,7 @@ export const updateWorkflowStatus = endpoint('PUT /v1/workflows/{workflowId}/sta
   repeatable: true,
   identifiedBy: RECORD,
   recordIds: ['workflowId'],
+  confirms: ['active'],
 })
   .takes<{ body: { active: boolean } }>()
   .returns<WorkflowBody>();

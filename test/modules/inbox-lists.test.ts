@@ -52,7 +52,7 @@ async function start(stored: Stored[]) {
     if (url.pathname.endsWith('/mark-as')) {
       const { messageId } = JSON.parse(body);
       const marked = stored.filter(({ _id }) => messageId.includes(_id));
-      marked.filter(({ owner }) => owner === person).forEach((row) => Object.assign(row, { read: true }));
+      marked.filter(({ owner }) => owner === person).forEach((row) => void Object.assign(row, { read: true }));
       return { status: 201, body: { data: marked.map(shown) } };
     }
     if (url.pathname === `/v1/subscribers/${person}`) {

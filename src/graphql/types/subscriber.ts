@@ -4,7 +4,7 @@ import { createSubscriber, type SubscriberBody } from '../../upstream/endpoints.
 import { PROFILE } from '../arguments.ts';
 import type { GraphTypes } from '../builder.ts';
 import { visibleJson } from '../masking.ts';
-import { defineModule, defineShipped } from '../module.ts';
+import { defineModule } from '../module.ts';
 import { extraField, idField, optional, time } from '../record-fields.ts';
 import { listOf } from '../sent-values.ts';
 
@@ -135,12 +135,4 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
   });
 
   return { Subscriber, keys };
-});
-
-/** Reads subscribers, for modules that need them. */
-export const knownSubscribers = defineShipped('knownSubscribers', ({ endpoint, loader }) => {
-  const get = endpoint('GET /v1/subscribers/{subscriberId}', {
-    identifiedBy: ['subscriberId'],
-  }).returns<SubscriberBody>();
-  return { subscriber: loader<SubscriberBody>({ name: 'subscriber', get }) };
 });

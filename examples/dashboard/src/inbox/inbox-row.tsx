@@ -16,7 +16,11 @@ interface InboxRowProps {
 }
 
 /** A message of the inbox. Its button stays where it is when it is pressed, so that the focus does. */
-export function InboxRow({ message: { id, subjectText: subject, text, read, createdAt }, refusal, onMark }: InboxRowProps) {
+export function InboxRow({
+  message: { id, subjectText: subject, text, read, createdAt },
+  refusal,
+  onMark,
+}: InboxRowProps) {
   const title = subject || text || 'A message without a text';
   return (
     <GridListItem
