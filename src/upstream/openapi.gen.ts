@@ -325,7 +325,7 @@ export interface components {
             phone?: string;
             directWebhookUrl?: string;
             deviceTokens?: unknown[];
-            subscriber?: components["schemas"]["MessageSubscriber"];
+            subscriber?: components["schemas"]["MessageSubscriber"] | null;
             deleted?: boolean;
             /** Format: date-time */
             createdAt: string;
@@ -391,7 +391,7 @@ export interface components {
             /** @description An image's URL, or the name of an icon. */
             data?: string | null;
         };
-        /** @description The recipient. Answers to writes have none. */
+        /** @description The recipient. Null if the subscriber is gone. Answers to writes have none. */
         MessageSubscriber: {
             _id?: string;
             id?: string;
@@ -420,7 +420,7 @@ export interface components {
             enabled: boolean;
         };
         Preference: {
-            /** @description Whether anything is sent at all. Always true in versions since 2025. */
+            /** @description Whether anything is sent at all. Always true since 7 November 2024. */
             enabled: boolean;
             channels: components["schemas"]["PreferenceSettings"];
             overrides?: components["schemas"]["FreeForm"][];
