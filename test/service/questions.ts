@@ -51,7 +51,7 @@ const RECORDS = {
         {
           name: 'inapp',
           type: 'in_app',
-          content: 'Hello {{name}}, {{subscriber.firstName}}',
+          content: 'Hello {{name}}{{{raw}}}, {{subscriber.firstName}}',
           feed: '{run} feed',
           template: {
             cta: {
@@ -102,6 +102,7 @@ export const TRAITS: readonly TraitName[] = [
   'keeps-nulls',
   'soft-deletions',
   'old-preferences',
+  'marks-of-everybody',
   'any-channel',
   'any-recipient',
   'large-bodies-500',
@@ -123,6 +124,9 @@ const outside = (question: Question): Question => ({ ...question, differs: CONTR
 const ID = '65f000000000000000000999';
 
 const MAX_LENGTH = 102_400;
+
+/** Characters that mean something in HTML. */
+const MARKUP = `&<>"'\`=/ &amp;`;
 
 const [GROUPS, FEEDS, TOPICS, SUBSCRIBERS, WORKFLOWS] = [
   '/v1/notification-groups',
@@ -446,6 +450,8 @@ export const QUESTIONS: readonly Question[] = [
   }),
   ada.feed('', { items: 1, keep: { message: 'data.0._id' } }),
   trigger({ name: '{run}-full', to: '{run}-ada', payload: { name: 'Ann' }, transactionId: '{run}-1' }),
+  trigger({ name: '{run}-full', to: '{run}-dee', payload: { name: MARKUP, raw: MARKUP }, transactionId: '{run}-html' }),
+  inbox('{run}-dee').feed('', { items: 1 }),
   trigger({ to: ['{run}-ada', '{run}-bob'], transactionId: '{run}-2' }),
   ada.feed('', { items: 2 }),
   bob.feed('', { items: 1, keep: { message2: 'data.0._id' } }),
@@ -626,6 +632,12 @@ export const QUESTIONS: readonly Question[] = [
   { ask: 'DELETE /v1/messages/{message2}' },
   { ask: `DELETE /v1/messages/${ID}` },
   { ask: 'DELETE /v1/messages/malformed' },
+  trigger({ to: '{run}-left', transactionId: '{run}-8' }),
+  inbox('{run}-left').feed('', { items: 1, keep: { message3: 'data.0._id' } }),
+  { ask: `DELETE ${SUBSCRIBERS}/{run}-left` },
+  { ask: 'GET /v1/messages?transactionId={run}-8' },
+  { ask: 'DELETE /v1/messages/{message3}' },
+  { ask: 'DELETE /v1/messages/transaction/{run}-8' },
   { ask: 'DELETE /v1/messages/transaction/{run}-1?channel=email' },
   { ask: 'DELETE /v1/messages/transaction/{run}-1?channel=none' },
   { ask: 'DELETE /v1/messages/transaction/{run}-1', as: 'production' },

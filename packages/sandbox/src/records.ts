@@ -112,8 +112,8 @@ export interface TransactionRecord {
   createdAt?: string;
 }
 
-/** Messages of a transaction. Those of the sample have an age. */
-export type MessageRecord = TransactionRecord & { hoursAgo?: number };
+/** Messages of a transaction. Those of the sample have an age, and can have a severity, as those of workflows of the new dashboard. */
+export type MessageRecord = TransactionRecord & { hoursAgo?: number; severity?: string };
 
 /** Records of the sample or of tests. */
 export type AllRecords = Omit<Records, 'messages'> & { messages?: readonly MessageRecord[] };

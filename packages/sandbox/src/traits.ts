@@ -123,14 +123,20 @@ const TRAITS = {
   /** Ignores null in updates of subscribers, except for `email`, and answers with what is stored. */
   'keeps-nulls': ofOperations,
 
-  /** Responds with 500 to creating a deleted subscriber again, and sends it no events, until `POST /v1/subscribers/bulk` brings it back. */
+  /** Responds with 500 to creating a deleted subscriber again, and sends it no events, until `POST /v1/subscribers/bulk` brings it back. Its messages stay. */
   'soft-deletions': ofOperations,
 
   /** Responds to the deletion of an unknown subscriber with 400. */
   'unknown-deletion-400': ofOperations,
 
-  /** Lists only channels of active steps in preferences, and stores those of critical workflows. Unknown subscribers and malformed ids are 400. */
+  /** Sends only what both the global preferences and those for a workflow permit. `enabled` works, critical workflows are listed, and only ids name workflows. Unknown subscribers are 400. */
   'old-preferences': ofOperations,
+
+  /** Lists all five channels in preferences for workflows. */
+  'all-channels': ofOperations,
+
+  /** Answers to marks with whole messages, of everybody. */
+  'marks-of-everybody': ofOperations,
 
   /** Responds with 204 to deleting messages of a transaction that only has other channels. */
   'any-channel': ofOperations,

@@ -1,5 +1,11 @@
 import { expect, it } from 'vitest';
-import { openSandbox, openSandboxOfFile, type SandboxClient } from '../../../test/support/sandbox-client.ts';
+import { startSandbox } from '../../../test/service/targets.ts';
+import {
+  createSandboxClient,
+  openSandbox,
+  openSandboxOfFile,
+  type SandboxClient,
+} from '../../../test/support/sandbox-client.ts';
 import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';
 
 const UNKNOWN_ID = '000000000000000000000000';
@@ -94,7 +100,7 @@ it('pages say whether there are more messages, and at most how many they have', 
   expect(await page('limit=5')).toEqual(['EDCBA', { page: 0, pageSize: 5, totalCount: 5, hasMore: false }]);
   expect(await inboxOf('page-1').list('?limit=100')).toHaveLength(5);
   expect(await send('GET /v1/subscribers/page-1/notifications/feed?limit=101')).toMatchObject({
-    status: 400,
+    status: 422,
     body: { message: ['limit must not be greater than 100'] },
   });
 });
@@ -133,21 +139,20 @@ it('messages are found and counted by state and by the identifiers of feeds', as
   expect(await inbox.contents('?read=false')).toHaveLength(2);
 });
 
-it('marking changes only messages of the subscriber, but answers with those of everybody in the environment', async () => {
+it('marking changes only messages of the subscriber, and answers with them, without what a mark cannot change', async () => {
   const [own, other] = [inboxOf('mark-1'), inboxOf('mark-2')];
-  await mention('mark-1', 'Mei');
-  await mention('mark-2', 'Private');
-  await send('POST /v1/events/trigger', {
-    as: 'production',
-    body: { name: 'live-new-follower', to: 'mark-3', payload: { followerName: 'Hidden' } },
-  });
-  const { list: hidden } = await send('GET /v1/subscribers/mark-3/notifications/feed', { as: 'production' });
-  const ids = [...(await own.list()), ...(await other.list()), ...hidden].map(({ _id }) => _id);
-  expect(ids).toHaveLength(3);
-  const { status, list, text } = await own.mark([...ids, UNKNOWN_ID]);
-  expect([status, list.map(({ content }) => content)]).toEqual([201, [contentOf('Mei'), contentOf('Private')]]);
-  expect(list).toMatchObject([{ read: true }, { read: false }]);
-  expect(text).not.toContain('Hidden');
+  await send('POST /v1/events/trigger', { body: { name: PAYMENT, to: ['mark-1', 'mark-2'], payload: { amount: 3 } } });
+  const [message] = await own.list();
+  const [hidden] = await other.list();
+  const { status, list } = await own.mark([message?._id, hidden?._id, UNKNOWN_ID]);
+  expect([status, list]).toMatchObject([201, [{ _id: message?._id, read: true, templateIdentifier: PAYMENT }]]);
+  expect(list).toHaveLength(1);
+  const { id: _id, subscriber: _subscriber, ...rest } = message ?? {};
+  expect(
+    Object.keys(rest)
+      .filter((name) => !Object.hasOwn(list[0] ?? {}, name))
+      .toSorted(),
+  ).toEqual([...['__v', 'archived', 'data', 'deleted', 'tags', 'updatedAt']]);
   expect(await other.list()).toMatchObject([{ seen: false, read: false }]);
 });
 
@@ -223,7 +228,7 @@ it('a subscriber that does not exist is 400 to reads of messages, and 404 to eve
   expect(await answer('GET /v1/messages?subscriberId=nobody')).toEqual(notFound);
 });
 
-it('lists have the recipient as it is, answers to marks have none', async () => {
+it('lists have the recipient as it is, answers to marks have none, and its deletion removes its messages', async () => {
   const inbox = inboxOf('recipient-1');
   await mention({ subscriberId: 'recipient-1', firstName: 'Ada' }, 'Mei');
   await send('PUT /v1/subscribers/recipient-1', { body: { firstName: 'Noa' } });
@@ -237,9 +242,53 @@ it('lists have the recipient as it is, answers to marks have none', async () => 
   const [marked] = (await inbox.mark([message?._id])).list;
   expect([marked?.read, marked?.subscriber, marked?.id]).toEqual([true, undefined, undefined]);
   await send('DELETE /v1/subscribers/recipient-1');
-  const { list } = await send(`GET /v1/messages?transactionId=${message?.transactionId}&channel=in_app`);
-  expect(list).toMatchObject([{ _id: message?._id }]);
-  expect(list[0]).not.toHaveProperty('subscriber');
+  expect((await send(`GET /v1/messages?transactionId=${message?.transactionId}`)).list).toEqual([]);
+});
+
+it('what an event puts into texts is escaped as HTML, except for the apostrophe and in three braces', async () => {
+  const markup = `&<>"'\`=/ &amp;`;
+  const escaped = `&amp;&lt;&gt;&quot;'&#x60;&#x3D;/ &amp;amp;`;
+  const template = {
+    cta: {
+      type: 'redirect',
+      data: { url: '/a?b=1&c={{text}}' },
+      action: { buttons: [{ type: 'primary', content: '{{text}}', url: '{{text}}', target: '_blank' }] },
+    },
+    actor: { type: 'system_custom', data: '{{text}}' },
+    data: { note: ['{{text}}'] },
+  };
+  const steps = [{ type: 'in_app', content: '<b>"{{text}}"</b> {{{ text }}}{{a.b}}', template }] as const;
+  await using sandbox = await startSandbox('texts', { workflows: [{ identifier: 'texts', steps }] }, []);
+  const client = await createSandboxClient(sandbox.url);
+  const event = { name: 'texts', to: 'html-1', payload: { text: markup, a: { b: 1 } } };
+  await client('POST /v1/events/trigger', { body: event });
+  const { cta } = template;
+  expect(await inboxOf('html-1', client).list()).toMatchObject([
+    {
+      content: `<b>"${escaped}"</b> ${markup}1`,
+      cta: {
+        data: { url: `/a?b=1&c=${escaped}` },
+        action: { buttons: [{ ...cta.action.buttons[0], content: escaped, url: escaped }] },
+      },
+      actor: template.actor,
+      data: { note: [escaped] },
+      payload: event.payload,
+    },
+  ]);
+});
+
+it('a message whose recipient is gone has none, and cannot be deleted alone', async () => {
+  await using client = await openSandbox({ traits: ['soft-deletions'] });
+  await mention('gone-1', 'Mei', client);
+  const [message] = await inboxOf('gone-1', client).list();
+  await client('DELETE /v1/subscribers/gone-1');
+  const read = `GET /v1/messages?transactionId=${message?.transactionId}&channel=in_app`;
+  expect((await client(read)).list).toMatchObject([{ _id: message?._id, subscriber: null }]);
+  expect(await client(`DELETE /v1/messages/${message?._id}`)).toMatchObject({
+    status: 400,
+    body: { message: `A subscriber was not found for message ${message?._id}` },
+  });
+  expect((await client(read)).list).toHaveLength(1);
 });
 
 it('what cannot be marked is rejected', async () => {
@@ -258,8 +307,14 @@ it('the action of a message is completed by its recipient only', async () => {
   const [message] = await inboxOf('action-1').list();
   const cta = {
     type: 'redirect',
-    data: { url: 'https://juniper.example/b/1' },
-    action: { status: 'pending', buttons: [{ type: 'primary', content: 'Update your card' }] },
+    data: { url: 'https://juniper.example/b/1', target: '_self' },
+    action: {
+      status: 'pending',
+      buttons: [
+        { type: 'primary', content: 'Update your card', url: 'https://juniper.example/b/1', target: '_blank' },
+        { type: 'secondary', content: 'Remind me' },
+      ],
+    },
   };
   expect(message?.cta).toEqual(cta);
   const complete = (subscriberId: string, id: unknown, payload?: object) =>
@@ -280,71 +335,82 @@ it('the action of a message is completed by its recipient only', async () => {
 
 const ALL = { email: true, sms: true, in_app: true, chat: true, push: true };
 
-it('preferences are listed for active workflows, with critical ones marked, and keep what is not changed', async () => {
+it('preferences are listed for active workflows that are not critical, with the channels of their active steps', async () => {
   await send('POST /v1/subscribers', { body: { subscriberId: 'prefers-1' } });
   const inbox = inboxOf('prefers-1');
   const { list } = await send(`GET ${inbox.path}/preferences`);
-  const entries = list as unknown as {
-    template: { _id: string; name: string; critical: boolean };
-    preference: object;
-  }[];
   const { list: workflows } = await send('GET /v1/workflows?limit=100');
-  const active = workflows.filter((each) => each.active);
-  expect(entries.map(({ template }) => template._id).toSorted()).toEqual(active.map(({ _id }) => _id).toSorted());
-  expect(entries.filter(({ template }) => template.critical).map(({ template }) => template.name)).toEqual([
-    ...['Payment failed', 'Password reset', 'Incident alert'],
-  ]);
-  const { data: digest } = await send('GET /v1/workflows/weekly-digest');
-  const only = { ...ALL, sms: false, in_app: false, chat: false, push: false };
-  const read = async () => {
-    const { list: all } = await send(`GET ${inbox.path}/preferences`);
-    return all.find(({ template }) => Object(template)._id === digest._id)?.preference;
-  };
-  expect(await read()).toEqual({ enabled: true, channels: only });
-
-  const changed = await inbox.prefer(String(digest._id), { channel: { type: 'chat', enabled: true } });
-  expect(changed).toMatchObject({
-    status: 200,
-    data: { preference: { enabled: true, channels: { ...only, chat: true } } },
+  const listed = workflows.filter(({ active, critical }) => active === true && critical === false);
+  expect(list.map(({ template }) => Object(template)._id).toSorted()).toEqual(listed.map(({ _id }) => _id).toSorted());
+  const { data: mentions } = await send(`GET /v1/workflows/${MENTION}`);
+  const { _id, name, triggers } = mentions;
+  expect(list.find(({ template }) => Object(template)._id === _id)).toEqual({
+    template: { _id, name, critical: false, tags: ['community', 'digest'], triggers },
+    preference: { enabled: true, channels: { in_app: true, push: true } },
   });
-  expect(changed.data.template).toMatchObject({ _id: digest._id, critical: false, triggers: digest.triggers });
-  await inbox.prefer(String(digest._id), { enabled: false });
-  expect(await read()).toEqual({ enabled: false, channels: { ...only, chat: true } });
 
-  const global = async () => (await send(`GET ${inbox.path}/preferences/global`)).list;
-  expect(await global()).toEqual([{ preference: { enabled: true, channels: ALL } }]);
-  await inbox.prefer('', { preferences: [{ type: 'sms', enabled: false }] });
-  const { data } = await inbox.prefer('', { preferences: [{ type: 'chat', enabled: false }] });
-  expect(data).toEqual({ preference: { enabled: true, channels: { ...ALL, sms: false, chat: false } } });
-  expect(await global()).toEqual([data]);
-  expect((await inbox.prefer(UNKNOWN_ID, { enabled: false })).status).toBe(404);
+  const changed = await inbox.prefer(MENTION, { channel: { type: 'push', enabled: false } });
+  expect([changed.status, changed.data]).toEqual([
+    200,
+    {
+      template: {
+        ...{ _id, name, critical: false, tags: ['community', 'digest'] },
+        triggers: [{ type: 'event', identifier: MENTION, variables: [] }],
+      },
+      preference: { enabled: true, channels: { in_app: true, push: false } },
+    },
+  ]);
+  for (const nothing of [{}, { enabled: false }]) {
+    expect(await inbox.prefer(String(_id), nothing)).toMatchObject({ status: 200, data: changed.data });
+  }
+  expect((await inbox.prefer(UNKNOWN_ID, {})).status).toBe(404);
+  expect((await inbox.prefer('no-such-workflow', {})).status).toBe(404);
 });
 
-it('a preference that is off keeps the next message from the inbox of its subscriber only', async () => {
-  const { data: workflow } = await send(`GET /v1/workflows/${MENTION}`);
-  const off = [
-    { workflowId: workflow._id, body: { enabled: false }, on: { enabled: true } },
-    {
-      workflowId: workflow._id,
-      body: { channel: { type: 'in_app', enabled: false } },
-      on: { channel: { type: 'in_app', enabled: true } },
-    },
-    { workflowId: '', body: { enabled: false }, on: { enabled: true } },
-    {
-      workflowId: '',
-      body: { preferences: [{ type: 'in_app', enabled: false }] },
-      on: { preferences: [{ type: 'in_app', enabled: true }] },
-    },
-  ];
-  for (const [index, { workflowId, body, on }] of off.entries()) {
+it('the later of a global choice and one for a workflow wins, on each channel', async () => {
+  await send('POST /v1/subscribers', { body: { subscriberId: 'prefers-2' } });
+  const inbox = inboxOf('prefers-2');
+  const read = async () => {
+    const { list } = await send(`GET ${inbox.path}/preferences`);
+    const of = (identifier: string) =>
+      list.find(({ template }) => Object(template).triggers[0].identifier === identifier)?.preference;
+    return [MENTION, 'weekly-digest'].map((identifier) => Object(of(identifier)).channels);
+  };
+  const global = async (...preferences: object[]) => (await inbox.prefer('', { enabled: false, preferences })).data;
+  expect(await read()).toEqual([{ in_app: true, push: true }, { email: true }]);
+  await inbox.prefer('', { enabled: false });
+  await inbox.prefer(MENTION, { channel: { type: 'push', enabled: false } });
+  await inbox.prefer(MENTION, { channel: { type: 'in_app', enabled: false } });
+  const push = await global({ type: 'push', enabled: true });
+  expect(push).toEqual({ preference: { enabled: true, channels: ALL } });
+  expect(await read()).toEqual([{ in_app: false, push: true }, { email: true }]);
+  const email = await global({ type: 'email', enabled: false });
+  expect(email).toEqual({ preference: { enabled: true, channels: { ...ALL, email: false } } });
+  expect((await send(`GET ${inbox.path}/preferences/global`)).list).toEqual([email]);
+  expect(await read()).toEqual([{ in_app: false, push: true }, { email: false }]);
+  await inbox.prefer('weekly-digest', { channel: { type: 'email', enabled: true } });
+  expect(await read()).toEqual([{ in_app: false, push: true }, { email: true }]);
+});
+
+it('what is off keeps the next message from the inbox of its subscriber only', async () => {
+  const choice = (enabled: boolean) => ({ type: 'in_app', enabled });
+  const ofWorkflow = (enabled: boolean) => ({ workflowId: MENTION, body: { channel: choice(enabled) } });
+  const ofAll = (enabled: boolean) => ({ workflowId: '', body: { preferences: [choice(enabled)] } });
+  const changes = [
+    [ofWorkflow(false), ofWorkflow(true)],
+    [ofAll(false), ofAll(true)],
+    [ofWorkflow(false), ofAll(true)],
+    [ofAll(false), ofWorkflow(true)],
+  ] as const;
+  for (const [index, [off, on]] of changes.entries()) {
     const [own, other] = [`off-${index}`, `on-${index}`];
     await mention([own, other], 'First');
-    await inboxOf(own).prefer(String(workflowId), body);
+    await inboxOf(own).prefer(off.workflowId, off.body);
     const { data } = await mention([own, other], 'Second');
     expect(data.status).toBe('processed');
     expect(await inboxOf(own).contents()).toEqual([contentOf('First')]);
     expect(await inboxOf(other).contents()).toEqual([contentOf('Second'), contentOf('First')]);
-    await inboxOf(own).prefer(String(workflowId), on);
+    await inboxOf(own).prefer(on.workflowId, on.body);
     await mention(own, 'Third');
     expect(await inboxOf(own).contents()).toEqual([contentOf('Third'), contentOf('First')]);
   }
@@ -367,7 +433,7 @@ it('critical workflows cannot be switched off', async () => {
     status: 400,
     body: { message: `Critical workflow with id: ${workflow._id} can not be updated` },
   });
-  await inbox.prefer('', { enabled: false });
+  await inbox.prefer('', { preferences: [{ type: 'in_app', enabled: false }] });
   await mention('critical-1', 'Mei');
   await send('POST /v1/events/trigger', { body: { name: PAYMENT, to: 'critical-1' } });
   expect(await inbox.list()).toMatchObject([{ templateIdentifier: PAYMENT }]);
@@ -431,7 +497,7 @@ it('messages, their states and preferences are in the file', async () => {
     await using sendFirst = await openSandbox({ file });
     await mention('saved-1', 'Mei', sendFirst);
     await inboxOf('saved-1', sendFirst).markAll({ markAs: 'read' });
-    await inboxOf('saved-1', sendFirst).prefer('', { enabled: false });
+    await inboxOf('saved-1', sendFirst).prefer('', { preferences: [{ type: 'in_app', enabled: false }] });
     before = await read(sendFirst);
   }
   await using sendSecond = await openSandbox({ file });
@@ -454,7 +520,14 @@ it('customer-1001 of the sample has an inbox with unseen messages, a button, fee
   ]);
   expect(await inbox.count()).toBe(2);
   const buttons = messages.map(({ cta }) => Object(cta).action.buttons.length);
-  expect(buttons).toEqual([0, 0, 0, 1, 0, 0]); // As in the service, messages without a call to action have an empty one.
+  expect(buttons).toEqual([0, 0, 0, 2, 0, 0]); // As in the service, messages without a call to action have an empty one.
+  const url = 'https://juniper.example/billing?card&#x3D;4242&amp;from&#x3D;inbox';
+  expect(messages[3]).toMatchObject({
+    tags: ['billing', 'dunning'],
+    data: { kind: 'payment', cardEnding: '4242' },
+    severity: 'high',
+    cta: { data: { url, target: '_self' }, action: { buttons: [{ url, target: '_blank' }, { type: 'secondary' }] } },
+  });
   expect(new Set(messages.map(({ _feedId }) => _feedId)).size).toBe(3);
   expect(new Set(messages.map(({ createdAt }) => String(createdAt).slice(0, 10))).size).toBeGreaterThanOrEqual(5);
   expect(await inboxOf('customer-1002', sendOwn).count()).toBe(1);

@@ -75,13 +75,14 @@ it('an event to a workflow without active steps, for an unknown tenant or only t
   const answer = (status: string, rest = {}) => ({ acknowledged: true, status, http: 201, ...rest });
   const sent = { transactionId: 't1' };
   expect(await trigger({ tenant: 'acme' })).toEqual(answer('no_tenant_found'));
-  const invalid = ['user 1', { subscriberId: 'a.b' }, ' customer-1001', 'kund:å', { type: 'Topic', topicKey: 'a b' }];
+  const invalid = ['user 1', { subscriberId: 'a/b' }, ' customer-1001', 'kund:å', { type: 'Topic', topicKey: 'a b' }];
   expect(await trigger({ to: invalid })).toEqual(answer('invalid_recipients', sent));
   expect((await send('GET /v1/subscribers/user%201')).status).toBe(404);
-  const toSome = { to: [...invalid, 'ada+1@example.com', 'User_1-b'], transactionId: 't2' };
+  const toSome = { to: [...invalid, 'ada+1@example.com', 'User_1-b', 'org:1.b'], transactionId: 't2' };
   expect(await trigger(toSome)).toEqual(answer('processed', { transactionId: 't2' }));
   expect((await send('GET /v1/subscribers/ada%2B1@example.com')).status).toBe(200);
-  expect((await send('GET /v1/subscribers/a.b')).status).toBe(404);
+  expect((await send('GET /v1/subscribers/org:1.b')).status).toBe(200);
+  expect((await send('GET /v1/subscribers/a%2Fb')).status).toBe(404);
   setSteps.run('[]');
   expect(await trigger({})).toEqual(answer('no_workflow_steps_defined'));
   setSteps.run('[{ "active": false, "template": { "type": "email" } }]');

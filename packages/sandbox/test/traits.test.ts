@@ -260,6 +260,7 @@ const CHECKS: Record<TraitName, (send: Send) => Promise<void>> = {
   async 'soft-deletions'(send) {
     const create = (fields: object = {}) => send('POST /v1/subscribers', { body: { subscriberId: 's1', ...fields } });
     const { data: first } = json(await create({ firstName: 'Ada', phone: '+1' }));
+    await send('POST /v1/events/trigger', { body: { name: 'payment-failed', to: 's1', payload: {} } });
     await send('DELETE /v1/subscribers/s1');
     expect((await send('GET /v1/subscribers/s1')).status).toBe(404);
     expect((await send('PUT /v1/subscribers/s1', { body: {} })).status).toBe(400);
@@ -273,6 +274,7 @@ const CHECKS: Record<TraitName, (send: Send) => Promise<void>> = {
     expect(json(await send('POST /v1/subscribers/bulk', { body: { subscribers } })).data).toEqual({
       ...{ updated: [{ subscriberId: 's1' }], created: [{ subscriberId: 's3' }], failed: [] },
     });
+    expect(json(await send('GET /v1/subscribers/s1/notifications/feed')).data).toHaveLength(1);
     const back = { _id: first._id, createdAt: first.createdAt, firstName: 'Back', phone: '+1' };
     expect(json(await send('GET /v1/subscribers/s1')).data).toMatchObject(back);
     expect((await create()).status).toBe(201);
@@ -284,28 +286,66 @@ const CHECKS: Record<TraitName, (send: Send) => Promise<void>> = {
     const path = '/v1/subscribers/s1/preferences';
     const { data: workflow } = json(await send('GET /v1/workflows/comment-mention'));
     const { data: critical } = json(await send('GET /v1/workflows/payment-failed'));
-    const listed = new Map(
-      json(await send(`GET ${path}`)).data.map(({ template, preference }: Record<string, { name: string }>) => [
-        template?.name,
-        preference,
-      ]),
-    );
-    expect(listed.get(workflow.name)).toEqual({ enabled: true, channels: { in_app: true, push: true } });
-    const change = async (id: string) => {
-      const response = await send(`PATCH ${path}/${id}`, { body: { channel: { type: 'in_app', enabled: false } } });
+    const listed = async (name: string) =>
+      json(await send(`GET ${path}`)).data.find((each: { template: { name: string } }) => each.template.name === name)
+        ?.preference;
+    expect(await listed(workflow.name)).toEqual({ enabled: true, channels: { in_app: true, push: true } });
+    expect(await listed(critical.name)).toBeDefined();
+    const change = async (id: string, body: object = { channel: { type: 'in_app', enabled: false } }) => {
+      const response = await send(`PATCH ${path}${id}`, { body });
       return [response.status, json(response).data?.preference.channels.in_app];
     };
-    expect(await change(critical._id)).toEqual([200, false]);
-    expect(await change(workflow._id)).toEqual([200, false]);
-    expect([await change('malformed'), await change('0'.repeat(24))]).toEqual([
+    expect(await change(`/${critical._id}`)).toEqual([200, false]);
+    expect([await change('/comment-mention'), await change(`/${'0'.repeat(24)}`)]).toEqual([
       [422, undefined],
       [404, undefined],
     ]);
     expect((await send('GET /v1/subscribers/nobody/preferences')).status).toBe(400);
     expect((await send('GET /v1/subscribers/nobody/preferences/global')).status).toBe(400);
     expect((await send('PATCH /v1/subscribers/nobody/preferences', { body: {} })).status).toBe(404);
+
+    const inbox = async () => {
+      await send('POST /v1/events/trigger', { body: { name: 'comment-mention', to: 's1', payload: {} } });
+      return json(await send('GET /v1/subscribers/s1/notifications/feed')).data.length;
+    };
+    expect(await change('', { enabled: false })).toEqual([200, true]);
+    expect(json(await send(`GET ${path}/global`)).data).toMatchObject([{ preference: { enabled: false } }]);
+    expect(await change(`/${workflow._id}`, { channel: { type: 'in_app', enabled: true } })).toEqual([200, true]);
+    expect([await listed(workflow.name), await inbox()]).toMatchObject([{ enabled: true }, 0]);
+    await change('', { enabled: true });
+    expect(await inbox()).toBe(1);
+    await change(`/${workflow._id}`, { enabled: false });
+    await change('', { preferences: [{ type: 'in_app', enabled: true }] });
+    expect([await listed(workflow.name), await inbox()]).toMatchObject([{ enabled: false }, 1]);
     await send('POST /v1/events/trigger', { body: { name: 'payment-failed', to: 's1', payload: {} } });
-    expect(json(await send('GET /v1/subscribers/s1/notifications/feed')).data).toHaveLength(1); // It is sent nevertheless.
+    expect(json(await send('GET /v1/subscribers/s1/notifications/feed')).data).toHaveLength(2); // It is sent nevertheless.
+  },
+
+  async 'all-channels'(send) {
+    await send('POST /v1/subscribers', { body: { subscriberId: 's1' } });
+    const path = '/v1/subscribers/s1/preferences';
+    const channels = { email: true, sms: true, in_app: true, chat: true, push: true };
+    const { data } = json(await send(`GET ${path}`));
+    expect(
+      data.map(({ preference }: { preference: object }) => Object.keys(Object(preference).channels).length),
+    ).toEqual(data.map(() => 5));
+    const changed = json(await send(`PATCH ${path}/comment-mention`, { body: {} }));
+    expect([data.length > 0, changed.data.preference]).toEqual([true, { enabled: true, channels }]);
+  },
+
+  async 'marks-of-everybody'(send) {
+    await send('POST /v1/events/trigger', { body: { name: 'comment-mention', to: ['s1', 's2'], payload: {} } });
+    const list = async (id: string) => json(await send(`GET /v1/subscribers/${id}/notifications/feed`)).data;
+    const ids = [...(await list('s1')), ...(await list('s2'))].map(({ _id }) => _id);
+    const answer = json(
+      await send('POST /v1/subscribers/s1/messages/mark-as', { body: { messageId: ids, markAs: 'read' } }),
+    );
+    const tags = ['community', 'digest'];
+    expect(answer.data).toMatchObject([
+      { _id: ids[0], read: true, tags },
+      { _id: ids[1], read: false, tags },
+    ]);
+    expect(await list('s2')).toMatchObject([{ read: false }]);
   },
 
   async 'any-channel'(send) {

@@ -145,7 +145,7 @@ function createTrigger(database: SandboxDatabase, topUp: () => void) {
       const sent = { subscriberId, transactionId, workflowId: text(workflow, 'id'), createdAt: now.toISOString() };
       const notificationId = createId(now);
       writeNotification(environment, { ...sent, id: notificationId, channels }, []);
-      for (const channel of channels.filter((each) => isWanted(subscriberId, document, each))) {
+      for (const channel of channels.filter((each) => isWanted(subscriberId, document, each, traits))) {
         const id = sampleId(environment, 'message', transactionId, subscriberId, channel); // Examples can name it.
         writeMessage(environment, { ...sent, ...content, id, notificationId, channel });
       }
@@ -175,6 +175,6 @@ const isField = ([name, value]: [string, unknown]): boolean =>
 
 /** Whether the id of a recipient or the key of a topic is one that the service sends to. It drops the others silently. */
 const hasValidId = ({ subscriberId, topicKey = subscriberId }: Row): boolean =>
-  /^(?:[\w-]+|[^\s@]+@[^\s@]+\.[^\s@]+)$/.test(String(topicKey));
+  /^(?:[\w.:-]+|[^\s@]+@[^\s@]+\.[^\s@]+)$/.test(String(topicKey));
 
 const isFilled = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';

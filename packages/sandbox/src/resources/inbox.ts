@@ -5,7 +5,7 @@ import { ApiError } from '../errors.ts';
 import { CHANNELS, type Channel } from '../records.ts';
 import type { OperationRequest, Resource } from '../resource.ts';
 import { bareResponse, dataResponse } from '../response.ts';
-import { assertRecordId, documentOf, type Row, requireRecord, requireRow, text, toRow } from '../rows.ts';
+import { assertRecordId, documentOf, isRow, type Row, requireRecord, requireRow, text, toRow } from '../rows.ts';
 import type { ActiveTraits } from '../traits.ts';
 import { channelsOf, LISTED, NEWEST_FIRST, stepsOf } from './messages.ts';
 import { createSubscriberFinder } from './subscribers.ts';
@@ -23,7 +23,10 @@ const INBOX = `
   AND (:filter -> '$.ids' IS NULL OR id IN (SELECT value FROM json_each(:filter, '$.ids')))
 `;
 
-/** Inboxes. As in the real service, the answer to marking has the messages of everybody. */
+/** Members of messages that answers to marks lack. */
+const UNMARKED = ['actor', 'archived', 'avatar', 'data', 'deleted', 'severity', 'tags', 'updatedAt', '__v'];
+
+/** Inboxes. */
 export const resource: Resource = {
   // Preferences by the id of their workflow. The global ones have an empty id.
   schema: `
@@ -41,31 +44,22 @@ export const resource: Resource = {
     const find = database.prepare(
       'SELECT document FROM messages WHERE environment_id = ? AND id IN (SELECT value FROM json_each(?)) ORDER BY rowid',
     );
-    const findWorkflow = database.prepare('SELECT document FROM workflows WHERE environment_id = ? AND id = ?');
+    const findWorkflow = database.prepare(
+      'SELECT document FROM workflows WHERE environment_id = ? AND ? IN (id, iif(?, NULL, identifier))',
+    );
     const listWorkflows = database.prepare('SELECT document FROM workflows WHERE environment_id = ? ORDER BY rowid');
-    const save = database.prepare(`
-      INSERT INTO preferences (subscriber_id, document) VALUES (?, ?)
-      ON CONFLICT DO UPDATE SET document = json_patch(document, excluded.document)
-    `);
-    const { read: preferenceOf } = createPreferences(database);
+    const preferences = createPreferences(database);
 
     /** Returns the subscriber whose preferences are read. */
     const findReader = (request: OperationRequest) =>
       findSubscriber(request, request.traits.has('old-preferences') ? 400 : 404);
 
-    /** Stores what a request changes. */
-    function savePreference({ body }: OperationRequest, subscriberId: string, workflowId: string): void {
-      const choices = [body.preferences, body.channel].flat().map(toRow);
-      const channels = Object.fromEntries(choices.map(({ type, enabled }) => [type, enabled]));
-      save.run(subscriberId, JSON.stringify({ [workflowId]: { enabled: body.enabled, channels } }));
-    }
-
     /** Returns the preference of a subscriber for a workflow, as the service does. */
     function toPreference(id: string, workflow: Row, traits: ActiveTraits) {
       const { _id, name, critical, tags, triggers, data } = workflow;
-      const { enabled, channels: all } = preferenceOf(id, workflow);
-      const active = traits.has('old-preferences') ? channelsOf(stepsOf(workflow)) : CHANNELS;
-      const channels = Object.fromEntries(active.map((type) => [type, all[type]]));
+      const { enabled, channels: all } = preferences.read(id, traits, workflow);
+      const listed = traits.has('all-channels') ? CHANNELS : channelsOf(stepsOf(workflow));
+      const channels = Object.fromEntries(listed.map((type) => [type, all[type]]));
       return { template: { _id, name, critical, tags, triggers, data }, preference: { enabled, channels } };
     }
 
@@ -76,7 +70,7 @@ export const resource: Resource = {
           `Subscriber not found for this environment with the id: ${id}. Make sure to create a subscriber before fetching the feed.`;
         const subscriber = findSubscriber(request, 400, toMessage).id;
         if (Number(query.limit) > MAX_PAGE_SIZE) {
-          throw new ApiError(400, [`limit must not be greater than ${MAX_PAGE_SIZE}`]);
+          throw new ApiError(422, [`limit must not be greater than ${MAX_PAGE_SIZE}`]);
         }
         const filter = JSON.stringify({ seen, read, feeds });
         const { rows, hasMore, pageSize, page } = readPage({ subscriber, filter }, query.page, query.limit);
@@ -103,7 +97,9 @@ export const resource: Resource = {
         ids.filter((id) => !known.includes(id)).forEach((id) => void assertRecordId(id)); // Records of tests can have other ids.
         const changes = toChanges(request.body.markAs, clock());
         change.run({ subscriber, filter: JSON.stringify({ ids }), changes });
-        return dataResponse(201, read());
+        const marked = read();
+        const own = marked.filter(({ _subscriberId: recipient }) => recipient === subscriber);
+        return dataResponse(201, request.traits.has('marks-of-everybody') ? marked : own.map(toMarked));
       },
 
       markAllMessages(request) {
@@ -127,37 +123,50 @@ export const resource: Resource = {
         return dataResponse(201, { ...documentOf(read()), id });
       },
 
+      /** As in the real service, without critical workflows, which can't be switched off. */
       listPreferences(request) {
+        const { traits, environment } = request;
         const { id } = findReader(request);
-        const workflows = listWorkflows.all(request.environment.id).map(documentOf);
-        const preferences = workflows.flatMap((each) => (each.active ? toPreference(id, each, request.traits) : []));
-        return dataResponse(200, preferences);
+        const isListed = ({ active, critical }: Row) => active && (traits.has('old-preferences') || critical !== true);
+        const workflows = listWorkflows.all(environment.id).map(documentOf).filter(isListed);
+        return dataResponse(
+          200,
+          workflows.map((each) => toPreference(id, each, traits)),
+        );
       },
 
       /** As in the real service, a list with one item. */
-      getGlobalPreferences: (request) => dataResponse(200, [{ preference: preferenceOf(findReader(request).id) }]),
+      getGlobalPreferences: (request) =>
+        dataResponse(200, [{ preference: preferences.read(findReader(request).id, request.traits) }]),
 
       updateGlobalPreferences(request) {
         const { id } = findSubscriber(request);
-        savePreference(request, id, '');
-        return dataResponse(200, { preference: preferenceOf(id) });
+        preferences.save(id, request, '', request.body.preferences);
+        return dataResponse(200, { preference: preferences.read(id, request.traits) });
       },
 
       updateWorkflowPreference(request) {
+        const { environment, traits, params, body } = request;
         const { id } = findSubscriber(request);
-        const workflowId = text(request.params, 'workflowId');
-        const isOld = request.traits.has('old-preferences');
-        const row = findWorkflow.get(request.environment.id, workflowId);
-        const workflow = documentOf((isOld ? requireRecord : requireRow)(row, 'workflow', workflowId, 'templateId'));
+        const key = text(params, 'workflowId');
+        const isOld = traits.has('old-preferences');
+        const row = findWorkflow.get(environment.id, key, Number(isOld));
+        const workflow = documentOf((isOld ? requireRecord : requireRow)(row, 'workflow', key, 'templateId'));
         if (workflow.critical === true && !isOld) {
-          throw new ApiError(400, `Critical workflow with id: ${workflowId} can not be updated`);
+          throw new ApiError(400, `Critical workflow with id: ${key} can not be updated`);
         }
-        savePreference(request, id, workflowId);
-        return dataResponse(200, toPreference(id, workflow, request.traits));
+        preferences.save(id, request, text(workflow, '_id'), body.channel);
+        const triggers = [workflow.triggers].flat().map(toRow);
+        const short = triggers.map(({ identifier, type }) => ({ identifier, type, variables: [] })); // As in the real service.
+        return dataResponse(200, toPreference(id, isOld ? workflow : { ...workflow, triggers: short }, traits));
       },
     };
   },
 };
+
+/** Returns a message as the answer to a mark has it. */
+const toMarked = (message: Row): Row =>
+  Object.fromEntries(Object.entries(message).filter(([name]) => !UNMARKED.includes(name)));
 
 /** Returns the changed members as JSON. As in the real service, a message that is read or unread is also seen. */
 function toChanges(markAs: unknown, now: Date): string {
@@ -166,22 +175,48 @@ function toChanges(markAs: unknown, now: Date): string {
   return JSON.stringify({ seen: markAs !== 'unseen', lastSeenDate: time, ...read, updatedAt: time });
 }
 
-/** Creates the functions that read the preferences of a subscriber, by the id of its record. */
+/** Creates the functions that read and store the preferences of a subscriber, by the id of its record. */
 export function createPreferences(database: SandboxDatabase) {
   const find = database.prepare('SELECT document FROM preferences WHERE subscriber_id = ?');
+  const store = database.prepare(`
+    INSERT INTO preferences (subscriber_id, document) VALUES (?, ?)
+    ON CONFLICT DO UPDATE SET document = json_patch(document, excluded.document)
+  `);
 
-  /** Returns the preference for a workflow, or the global one. */
-  function read(subscriberId: string, { _id = '', preferenceSettings }: Row = {}) {
-    const { enabled = true, channels } = toRow(documentOf(find.get(subscriberId))[String(_id)]);
+  /** Returns the preference for a workflow, or the global one. A choice for the workflow has precedence over a global one, and that over the workflow's own. */
+  function read(subscriberId: string, traits: ActiveTraits, { _id = '', preferenceSettings }: Row = {}) {
+    const isOld = traits.has('old-preferences');
+    const stored = documentOf(find.get(subscriberId));
+    const { enabled = true, channels } = toRow(stored[String(_id)]);
     const all: Row = Object.fromEntries(CHANNELS.map((channel) => [channel, true]));
-    return { enabled, channels: { ...all, ...toRow(preferenceSettings), ...toRow(channels) } };
+    const global = isOld ? {} : toRow(toRow(stored['']).channels);
+    return {
+      enabled: !isOld || enabled,
+      channels: { ...all, ...toRow(preferenceSettings), ...global, ...toRow(channels) },
+    };
+  }
+
+  /** Stores choices for a workflow, or global ones, which replace those for workflows on their channels. */
+  function save(subscriberId: string, { body, traits }: OperationRequest, workflowId: string, choices: unknown): void {
+    const isOld = traits.has('old-preferences');
+    const chosen = [choices].flat().filter(isRow);
+    const channels = Object.fromEntries(chosen.map(({ type, enabled }) => [type, enabled]));
+    const none = { channels: Object.fromEntries(chosen.map(({ type }) => [type, null])) };
+    const ids = isOld || workflowId !== '' ? [] : Object.keys(documentOf(find.get(subscriberId)));
+    const others = Object.fromEntries(ids.map((id) => [id, none]));
+    const own = { enabled: isOld ? body.enabled : undefined, channels };
+    store.run(subscriberId, JSON.stringify({ ...others, [workflowId]: own }));
   }
 
   /** Whether a subscriber gets messages of a workflow on a channel. Nobody can switch off critical ones. */
-  function isWanted(subscriberId: string, workflow: Row, channel: Channel): boolean {
+  function isWanted(subscriberId: string, workflow: Row, channel: Channel, traits: ActiveTraits): boolean {
     const isOn = ({ enabled, channels }: ReturnType<typeof read>) => enabled === true && channels[channel] === true;
-    return workflow.critical === true || (isOn(read(subscriberId)) && isOn(read(subscriberId, workflow)));
+    return (
+      workflow.critical === true ||
+      (isOn(read(subscriberId, traits, workflow)) &&
+        (!traits.has('old-preferences') || isOn(read(subscriberId, traits))))
+    );
   }
 
-  return { read, isWanted };
+  return { read, save, isWanted };
 }

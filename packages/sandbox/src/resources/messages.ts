@@ -13,15 +13,15 @@ import { createSubscriberFinder } from './subscribers.ts';
 
 export const NEWEST_FIRST = 'ORDER BY created_at DESC, rowid DESC';
 
-/** Document of a message as lists have it: with its recipient, as it is. Patches leave out what is null. */
+/** Document of a message as lists have it: with its recipient, as it is, or null if that is gone. Patches leave out what is null. */
 export const LISTED = `
-  json_patch(document, json_object('id', id, 'subscriber', json((
+  json_set(document, '$.id', id, '$.subscriber', json((
     SELECT json_patch('{}', json_object(
       '_id', id, 'id', id, 'subscriberId', subscriber_id, 'firstName', document ->> '$.firstName',
       'lastName', document ->> '$.lastName', 'avatar', document ->> '$.avatar'
     ))
     FROM subscribers WHERE subscribers.id = messages.subscriber_id
-  )))) AS document
+  ))) AS document
 `;
 
 /** Messages: one per notification and channel. */
@@ -67,7 +67,10 @@ export const resource: Resource = {
         AND (:filter -> '$.transactions' IS NULL OR transaction_id IN (SELECT value FROM json_each(:filter, '$.transactions')))
     `;
     const readPage = database.preparePages(`SELECT ${LISTED} ${filter} ${NEWEST_FIRST}`);
-    const remove = database.prepare('DELETE FROM messages WHERE environment_id = ? AND id = ? RETURNING id');
+    const remove = database.prepare(`
+      DELETE FROM messages WHERE environment_id = ? AND id = ?
+      RETURNING subscriber_id IN ('', (SELECT id FROM subscribers WHERE id = messages.subscriber_id)) AS recipient
+    `);
     const removeAll = database.prepare(`DELETE ${filter}`);
     const count = database.prepare('SELECT 1 FROM messages WHERE environment_id = ? AND transaction_id = ?');
     const removeTraffic = database.prepare(`
@@ -90,7 +93,10 @@ export const resource: Resource = {
 
       deleteMessage({ environment, params }) {
         const id = text(params, 'messageId');
-        requireRecord(remove.get(environment.id, id), 'message', id, 'messageId');
+        const { recipient } = requireRecord(remove.get(environment.id, id), 'message', id, 'messageId');
+        if (recipient !== 1) {
+          throw new ApiError(400, `A subscriber was not found for message ${id}`);
+        }
         return dataResponse(200, { acknowledged: true, status: 'deleted' });
       },
 
@@ -130,10 +136,10 @@ export function createMessageWriter(database: SandboxDatabase) {
     const { seen = false, read = false, channel, createdAt } = rest;
     const recipient = documentOf(findSubscriber.get(subscriberId));
     const step = stepsOf(workflow).find(({ active, template }) => active && toRow(template).type === channel);
-    const { _id, _feedId = null, subject, content, cta, actor } = toRow(step?.template);
+    const { _id, _feedId = null, subject, content, cta, actor, avatar, data } = toRow(step?.template);
     const action = { buttons: [], ...toRow(toRow(cta).action) }; // As in the real service, always.
-    const texts = { subject: subject || undefined, content, cta: { ...toRow(cta), action }, actor };
-    const sent = { ...render(texts, { ...payload, subscriber: recipient }), payload, _feedId };
+    const texts = { subject: subject || undefined, content, cta: { ...toRow(cta), action }, avatar, data };
+    const sent = { ...render(texts, { ...payload, subscriber: recipient }), actor, payload, _feedId };
     const ids = { _id: id, _notificationId: notificationId, _subscriberId: subscriberId };
     const { identifier } = toRow([workflow.triggers].flat()[0]);
     const ofApp = channel === 'in_app' ? { providerId: 'novu' } : { overrides };
@@ -155,11 +161,19 @@ export function channelsOf(steps: readonly Row[]): Channel[] {
   return [...new Set(types.filter(isChannel))];
 }
 
-/** Replaces the placeholders in all texts of a value, such as `{{name}}` and `{{a.b}}`. Unknown ones become empty. */
+/** Characters that Handlebars escapes. The service turns the apostrophe back. */
+const ESCAPES: Row = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '`': '&#x60;', '=': '&#x3D;' };
+
+/**
+ * Replaces the placeholders in all texts of a value, such as `{{name}}` and `{{a.b}}`. Unknown ones become empty. As in the real service, texts are
+ * HTML: `&` becomes `&amp;`, unless the placeholder is `{{{name}}}`.
+ */
 function render(value: Row, variables: Row): Row {
-  const find = (_: string, path: string): string =>
+  const find = (path: string): string =>
     String(path.split('.').reduce<unknown>((part, name) => toRow(part)[name], variables) ?? '');
+  const replace = (_: string, raw: string | undefined, path: string): string =>
+    raw === undefined ? find(path).replace(/[&<>"`=]/g, (char) => String(ESCAPES[char])) : find(raw);
   return JSON.parse(JSON.stringify(value), (_name, part) =>
-    typeof part === 'string' ? part.replace(/{{\s*([\w.]+)\s*}}/g, find) : part,
+    typeof part === 'string' ? part.replace(/{{{\s*([\w.]+)\s*}}}|{{\s*([\w.]+)\s*}}/g, replace) : part,
   );
 }

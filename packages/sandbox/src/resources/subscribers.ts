@@ -50,6 +50,7 @@ export const resource: Resource = {
       'SELECT document FROM subscribers WHERE environment_id = :environment ORDER BY rowid',
     );
     const remove = database.prepare('DELETE FROM subscribers WHERE id = ?');
+    const removeMessages = database.prepare('DELETE FROM messages WHERE subscriber_id = ?');
     const leaveTopics = database.prepare(`
       DELETE FROM topic_subscribers
       WHERE subscriber_id = ? AND topic_id IN (SELECT id FROM topics WHERE environment_id = ?)
@@ -100,6 +101,9 @@ export const resource: Resource = {
         traits.get('soft-deletions')?.add(documentOf(find.get(environment.id, subscriberId)));
         leaveTopics.run(subscriberId, environment.id);
         remove.run(id);
+        if (!traits.has('soft-deletions')) {
+          removeMessages.run(id);
+        }
         return dataResponse(200, { acknowledged: true, status: 'deleted' });
       },
     };
