@@ -26,7 +26,7 @@ const INBOX = `
 /** Members of messages that answers to marks lack. */
 const UNMARKED = ['actor', 'archived', 'avatar', 'data', 'deleted', 'severity', 'tags', 'updatedAt', '__v'];
 
-/** Inboxes. */
+/** Inboxes: messages in the app with their states, and preferences. */
 export const resource: Resource = {
   // Preferences by the id of their workflow. The global ones have an empty id.
   schema: `
@@ -183,20 +183,16 @@ export function createPreferences(database: SandboxDatabase) {
     ON CONFLICT DO UPDATE SET document = json_patch(document, excluded.document)
   `);
 
-  /** Returns the preference for a workflow, or the global one. A choice for the workflow has precedence over a global one, and that over the workflow's own. */
+  /** Returns the preference for a workflow, or the global one. A choice for the workflow wins over a global one, and that over the workflow's own. */
   function read(subscriberId: string, traits: ActiveTraits, { _id = '', preferenceSettings }: Row = {}) {
-    const isOld = traits.has('old-preferences');
     const stored = documentOf(find.get(subscriberId));
     const { enabled = true, channels } = toRow(stored[String(_id)]);
     const all: Row = Object.fromEntries(CHANNELS.map((channel) => [channel, true]));
-    const global = isOld ? {} : toRow(toRow(stored['']).channels);
-    return {
-      enabled: !isOld || enabled,
-      channels: { ...all, ...toRow(preferenceSettings), ...global, ...toRow(channels) },
-    };
+    const global = traits.has('old-preferences') ? {} : toRow(toRow(stored['']).channels);
+    return { enabled, channels: { ...all, ...toRow(preferenceSettings), ...global, ...toRow(channels) } };
   }
 
-  /** Stores choices for a workflow, or global ones, which replace those for workflows on their channels. */
+  /** Stores choices for a workflow, or global ones, which delete those for workflows on their channels. Only the old preferences have `enabled`. */
   function save(subscriberId: string, { body, traits }: OperationRequest, workflowId: string, choices: unknown): void {
     const isOld = traits.has('old-preferences');
     const chosen = [choices].flat().filter(isRow);
@@ -211,11 +207,8 @@ export function createPreferences(database: SandboxDatabase) {
   /** Whether a subscriber gets messages of a workflow on a channel. Nobody can switch off critical ones. */
   function isWanted(subscriberId: string, workflow: Row, channel: Channel, traits: ActiveTraits): boolean {
     const isOn = ({ enabled, channels }: ReturnType<typeof read>) => enabled === true && channels[channel] === true;
-    return (
-      workflow.critical === true ||
-      (isOn(read(subscriberId, traits, workflow)) &&
-        (!traits.has('old-preferences') || isOn(read(subscriberId, traits))))
-    );
+    const asked = traits.has('old-preferences') ? [workflow, {}] : [workflow];
+    return workflow.critical === true || asked.every((each) => isOn(read(subscriberId, traits, each)));
   }
 
   return { read, save, isWanted };
