@@ -35,8 +35,9 @@ function ctaOf({ cta }: MessageBody): CtaBody | null {
   const { status, buttons, result } = cta?.action ?? {};
   const pressed = status === 'done' ? result?.type : undefined;
   const shown = listOf(buttons).map((button) => ({ ...button, isCompleted: button.type === (pressed ?? null) }));
-  const isEmpty = shown.length === 0 && (cta?.type ?? cta?.data?.url) === undefined;
-  return isEmpty ? null : { ...cta?.data, type: cta?.type, status, buttons: shown };
+  return shown.length === 0 && !cta?.type && !cta?.data?.url
+    ? null
+    : { ...cta?.data, type: cta?.type, status, buttons: shown };
 }
 
 /** Defines the type of a message in an inbox, as a part of the module that has the toolkit. */
@@ -64,7 +65,11 @@ export function defineInboxMessage({ builder, use }: Toolkit) {
     fields: (t) => ({
       type: t.exposeString('type', optional('The kind, such as `redirect`.')),
       ...linkFields(t),
-      buttons: t.expose('buttons', { type: [InboxButton], nullable: true, description: 'The buttons. Null if none.' }),
+      buttons: t.expose('buttons', {
+        type: [InboxButton],
+        nullable: true,
+        description: 'The buttons. Empty if there are none.',
+      }),
       status: t.exposeString('status', optional('The status of the buttons: `pending`, or `done` after one was used.')),
     }),
   });
