@@ -9,7 +9,7 @@ import { connectAgent } from '../support/agent.ts';
 import { sendExplain } from '../support/explain.ts';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
-import { INBOX_WRITES, inboxService, SHARED_ID, subscriberIn, WHOLE_INBOX } from '../support/inbox.ts';
+import { INBOX_WRITES, inboxService, SHARED_ID, subscriberIn, WHOLE_INBOX, WORKFLOW_ID } from '../support/inbox.ts';
 import type { Claims } from '../support/issuer.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { clientsOf, createSigner, ISSUER, TENANT_KEYS } from '../support/tokens.ts';
@@ -435,7 +435,7 @@ const VALUES: Readonly<Record<string, object>> = {
   markMessages: { messageIds: [SHARED_ID], as: 'READ' },
   markAllMessages: { as: 'SEEN' },
   completeMessageAction: { messageId: SHARED_ID, button: 'primary' },
-  updateWorkflowPreference: { workflowId: 'w1', channel: 'EMAIL', enabled: false },
+  updateWorkflowPreference: { workflowId: WORKFLOW_ID, channel: 'EMAIL', enabled: false },
   updateGlobalPreferences: { channels: [{ channel: 'EMAIL', enabled: false }] },
   deleteInboxMessages: { messageIds: [SHARED_ID] },
 };

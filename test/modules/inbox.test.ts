@@ -17,6 +17,7 @@ import {
   SHARED_ID,
   subscriberIn,
   WHOLE_INBOX,
+  WORKFLOW_ID,
 } from '../support/inbox.ts';
 import { workflow } from '../support/records.ts';
 import { createTestFolder } from '../support/sandbox-files.ts';
@@ -169,14 +170,14 @@ describe('the messages', () => {
   it.each<[what: string, cta: object | null, shown: object | null]>([
     ['no link', null, null],
     ['what the service sends for none', { action: { buttons: [] } }, null],
-    ['only a status', { type: '', data: { url: null }, action: { status: 'pending', buttons: null } }, null],
+    ['only a status', { type: '', data: { url: null }, action: { status: 'pending', buttons: [] } }, null],
     ['no action', { data: null, action: null }, null],
     [
       'a type',
       { type: 'redirect', action: { buttons: [] } },
       { type: 'redirect', url: null, buttons: [], status: null },
     ],
-    ['an address', { data: { url: '/a' } }, { type: null, url: '/a', buttons: null, status: null }],
+    ['an address', { data: { url: '/a' } }, { type: null, url: '/a', buttons: [], status: null }],
     [
       'a button',
       { action: { status: 'pending', buttons: [{ type: 'primary', content: 'OK' }] } },
@@ -238,14 +239,14 @@ it('shows and changes preferences, of a workflow and of all', async () => {
     {},
     { authorization },
   );
-  const preference = { workflowId: 'w1', name: 'Order shipped', critical: false, enabled: true, channels };
+  const preference = { workflowId: WORKFLOW_ID, name: 'Order shipped', critical: false, enabled: true, channels };
   expect(body.data).toEqual({ inbox: { preferences: [preference], globalPreferences: { enabled: true, channels } } });
   gateway.service.forget();
   const changed = await gateway.send(
     `mutation {
-      one: updateWorkflowPreference(input: { workflowId: "w1", channel: IN_APP, enabled: false }) {
+      one: updateWorkflowPreference(input: { workflowId: "${WORKFLOW_ID}", channel: IN_APP, enabled: false }) {
         ... on UpdateWorkflowPreferenceSuccess { preference { workflowId enabled ${CHANNELS} } inbox { subscriberId } } }
-      all: updateWorkflowPreference(input: { workflowId: "w1", enabled: true }) { __typename }
+      all: updateWorkflowPreference(input: { workflowId: "${WORKFLOW_ID}", enabled: true }) { __typename }
       global: updateGlobalPreferences(input: { enabled: true, channels: [{ channel: SMS, enabled: false }] }) {
         ... on UpdateGlobalPreferencesSuccess { preferences { ${CHANNELS} } } }
     }`,
@@ -254,16 +255,16 @@ it('shows and changes preferences, of a workflow and of all', async () => {
   );
   expect(changed.body).toEqual({
     data: {
-      one: { preference: { workflowId: 'w1', enabled: true, channels }, inbox: { subscriberId: 'user-1' } },
+      one: { preference: { workflowId: WORKFLOW_ID, enabled: true, channels }, inbox: { subscriberId: 'user-1' } },
       all: { __typename: 'UpdateWorkflowPreferenceSuccess' },
       global: { preferences: { channels } },
     },
   });
   const sent = gateway.service.requests.filter(({ method }) => method === 'PATCH');
   expect(sent.map(({ path, body }) => [path, JSON.parse(body)])).toEqual([
-    ['/v1/subscribers/user-1/preferences/w1', { channel: { type: 'in_app', enabled: false } }],
-    ['/v1/subscribers/user-1/preferences/w1', { enabled: true }],
-    ['/v1/subscribers/user-1/preferences/w1', { channel: { type: 'in_app', enabled: true } }],
+    [`/v1/subscribers/user-1/preferences/${WORKFLOW_ID}`, { channel: { type: 'in_app', enabled: false } }],
+    [`/v1/subscribers/user-1/preferences/${WORKFLOW_ID}`, { enabled: true }],
+    [`/v1/subscribers/user-1/preferences/${WORKFLOW_ID}`, { channel: { type: 'in_app', enabled: true } }],
     ['/v1/subscribers/user-1/preferences', { enabled: true, preferences: [{ type: 'sms', enabled: false }] }],
   ]);
 });

@@ -225,7 +225,7 @@ describe('a member that the service rejects', () => {
     ],
     [
       'updateWorkflowPreference',
-      'subscriberId: "same", workflowId: "same", channel: EMAIL, enabled: true',
+      'subscriberId: "65f000000000000000000001", workflowId: "65f000000000000000000001", channel: EMAIL, enabled: true',
       { 'channel.type': 'channel', 'channel.enabled': 'enabled' },
     ],
     [

@@ -8,7 +8,7 @@ import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';
 import { CONTRACT } from '../../src/upstream/endpoints.ts';
 import { describeContract, type Field } from '../support/field-contract.ts';
-import { INBOX_WRITES, inboxMessage, PREFERENCE } from '../support/inbox.ts';
+import { INBOX_WRITES, inboxMessage, PREFERENCE, WORKFLOW_ID } from '../support/inbox.ts';
 import { feed, subscriber } from '../support/records.ts';
 
 const TRIGGERED = { status: 'processed', transactionId: 't1' };
@@ -64,9 +64,9 @@ const INBOX_CHANGES = {
   },
   updateWorkflowPreference: {
     endpoint: `PATCH ${INBOX}/preferences/{workflowId}`,
-    path: `${INBOX}/preferences/w1`,
+    path: `${INBOX}/preferences/${WORKFLOW_ID}`,
     body: { data: PREFERENCE },
-    notFoundMessage: 'Workflow "w1" was not found.',
+    notFoundMessage: `Workflow "${WORKFLOW_ID}" was not found.`,
   },
   updateGlobalPreferences: { endpoint: `PATCH ${INBOX}/preferences`, body: { data: PREFERENCE } },
 } as const;

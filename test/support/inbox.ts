@@ -9,6 +9,9 @@ export const SECRET_TEXT = 'canary-text-of-another-person';
 /** Id that both a message of the person and one of another person have. */
 export const SHARED_ID = '65f0000000000000000000aa';
 
+/** Id of the workflow of the preference. */
+export const WORKFLOW_ID = '65f0000000000000000000b1';
+
 /** Message of the service, with members that no client may see. */
 export const inboxMessage = (members: object = {}): object => ({
   _id: SHARED_ID,
@@ -40,7 +43,7 @@ export const inboxMessage = (members: object = {}): object => ({
 });
 
 export const PREFERENCE = {
-  template: { _id: 'w1', name: 'Order shipped', critical: false, triggers: [{ identifier: 'order-shipped' }] },
+  template: { _id: WORKFLOW_ID, name: 'Order shipped', critical: false, triggers: [{ identifier: 'order-shipped' }] },
   preference: { enabled: true, channels: { email: true, in_app: false } },
 };
 
@@ -108,7 +111,7 @@ export const INBOX_WRITES = {
   markMessages: `messageIds: ["${SHARED_ID}"], as: READ`,
   markAllMessages: 'as: SEEN',
   completeMessageAction: `messageId: "${SHARED_ID}", button: "primary"`,
-  updateWorkflowPreference: 'workflowId: "w1", channel: EMAIL, enabled: false',
+  updateWorkflowPreference: `workflowId: "${WORKFLOW_ID}", channel: EMAIL, enabled: false`,
   updateGlobalPreferences: 'channels: [{ channel: EMAIL, enabled: false }]',
   deleteInboxMessages: `messageIds: ["${SHARED_ID}"]`,
 } as const;

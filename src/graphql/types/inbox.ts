@@ -10,7 +10,6 @@ import type { Toolkit } from '../module.ts';
 import { assertPage, definePage, type PageBody, pageArg, sizeArg } from '../pages.ts';
 import { requireScopes } from '../scopes.ts';
 import { defineInboxMessage } from './inbox-message.ts';
-import { assertSelected } from './message.ts';
 import { definePreferences, type PreferenceBody, type PreferencesBody } from './preference.ts';
 
 /** Maximum messages of a page and in one mutation, and feeds in one filter. The service counts up to this number too. */
@@ -51,7 +50,6 @@ export function defineInbox(toolkit: Toolkit) {
   async function readPage(id: string, query: Query, { upstream }: GatewayContext) {
     const sent = await nullIfAbsent(upstream.read(listMessages, { subscriberId: id, query }), subscriber(id));
     const { data = [], pageSize = query.limit, totalCount } = sent ?? {};
-    assertSelected(data, id);
     const isFull =
       totalCount === undefined ? data.length >= query.limit : totalCount > query.page * pageSize + data.length;
     return { data, hasMore: sent?.hasMore ?? isFull, totalCount: Math.min(totalCount ?? data.length, MAX) };
