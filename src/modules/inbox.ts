@@ -70,7 +70,7 @@ async function chooseForAll<Body extends PreferencesBody>(
 }
 
 export default defineShipped('notigraph/modules/inbox', (toolkit) => {
-  const { assertRange, builder, declareCalls, endpoint, mutation, SUBJECT, subjectOf, use } = toolkit;
+  const { assertRange, badUserInput, builder, declareCalls, endpoint, mutation, SUBJECT, subjectOf, use } = toolkit;
   const { Channel } = use(messages);
   const { listMessages, removeMessage } = use(sentMessages);
   const { Inbox, ...types } = defineInbox(toolkit);
@@ -112,6 +112,19 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
       UNREAD: { value: 'unread', description: 'The person did not read the message. It is seen.' },
     } as const,
   });
+
+  const stateFields = (t: PothosSchemaTypes.InputFieldBuilder<GraphTypes, 'InputObject'>) => ({
+    as: t.field({ type: MarkAs, description: 'The new state.' }),
+    state: t.field({ type: MarkAs, description: 'The same as `as`, for languages in which that is a keyword.' }),
+  });
+
+  /** Returns the state that an input names. */
+  function stateOf({ as: own, state = own }: { [Name in 'as' | 'state']?: MarkBody['markAs'] | null | undefined }) {
+    if (state == null || (own != null && own !== state)) {
+      throw badUserInput('The new state is required, once: as `as` or as `state`.');
+    }
+    return state;
+  }
 
   const ChannelPreferenceInput = builder.inputType('ChannelPreferenceInput', {
     description: 'Whether a person wants messages over a channel.',
@@ -181,10 +194,11 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     endpoint: mark,
     fields: (t) => ({
       messageIds: t.idList({ required: true, description: 'The ids of the messages.' }),
-      as: t.field({ type: MarkAs, required: true, description: 'The new state.' }),
+      ...stateFields(t),
     }),
     inputPath: { messageId: 'messageIds', markAs: 'as' },
-    async resolve({ subscriberId, messageIds, as }, send) {
+    async resolve({ subscriberId, messageIds, ...input }, send) {
+      const as = stateOf(input);
       assertRange('the number of messageIds', messageIds.length, 1, MAX);
       const markOnly = (ids: readonly string[]) => send({ subscriberId, body: { messageId: ids, markAs: as } });
       const all = markOnly(messageIds);
@@ -218,12 +232,12 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     description: 'Marks all messages of the inbox, or those in some feeds.',
     endpoint: markAll,
     fields: (t) => ({
-      as: t.field({ type: MarkAs, required: true, description: 'The new state.' }),
+      ...stateFields(t),
       feeds: t.stringList(FEEDS_ARG),
     }),
     inputPath: { markAs: 'as', feedIdentifier: 'feeds' },
-    resolve: async ({ subscriberId, as, feeds }, send) => ({
-      changed: await send({ subscriberId, body: { markAs: as, feedIdentifier: feedsOf(feeds) } }),
+    resolve: async ({ subscriberId, feeds, ...input }, send) => ({
+      changed: await send({ subscriberId, body: { markAs: stateOf(input), feedIdentifier: feedsOf(feeds) } }),
     }),
     success: (t) => ({
       changed: t.exposeInt('changed', { description: 'The number of messages that were in another state.' }),

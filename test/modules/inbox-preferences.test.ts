@@ -3,10 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import inbox from '../../src/modules/inbox.ts';
 import { startGateway } from '../support/gateway.ts';
-import { guards } from '../support/guards.ts';
 import type { Script } from '../support/service.ts';
-
-guards('src/upstream/transport/exchange.ts', 'findUnapplied');
 
 const WORKFLOW = '65f0000000000000000000b1';
 
