@@ -2,8 +2,8 @@
 
 import { badUserInput } from './arguments.ts';
 
-/** Page with the newest records first. */
-interface Part<Row> {
+/** Part of a list, with the newest records first. */
+export interface Part<Row> {
   data: Row[];
   hasMore: boolean;
 }
@@ -43,13 +43,12 @@ export function mergePages<Row extends Listed>(
   }
   return async (page, limit) => {
     const end = (page + 1) * limit;
-    const readFirst = async (some: typeof first): Promise<Part<Row>> => {
-      let part = await read(0, MAX_SIZE, some);
-      for (let next = 1; part.hasMore && part.data.length < end; next += 1) {
-        part = append(part, await read(next, MAX_SIZE, some));
-      }
-      return part;
-    };
+    const readFirst = (some: typeof first) =>
+      readOn(
+        (next) => read(next, MAX_SIZE, some),
+        -1,
+        ({ data }) => data.length >= end,
+      );
     const parts = await Promise.all([first, ...others].map(readFirst));
     const rows = parts.flatMap(({ data }) => data).sort(byAge);
     return { data: rows.slice(end - limit, end), hasMore: rows.length > end || parts.some((part) => part.hasMore) };
@@ -60,6 +59,17 @@ const byAge = (a: Listed, b: Listed): number => {
   const [own, other] = [a?.createdAt ?? '', b?.createdAt ?? ''];
   return Number(other > own) - Number(other < own);
 };
+
+/** Reads the pages after one, until there are enough records. @param part records up to that page. @default none */
+export async function readOn<Row extends Listed>(
+  read: (page: number) => Promise<Part<Row>>,
+  page: number,
+  isEnough: (part: Part<Row>) => boolean,
+  part: Part<Row> = { data: [], hasMore: true },
+): Promise<Part<Row>> {
+  const next = part.hasMore && !isEnough(part) ? await read(page + 1) : undefined;
+  return next === undefined ? part : readOn(read, page + 1, isEnough, append(part, next));
+}
 
 /** Adds the records of a later page. Records that arrived meanwhile move others there that were on the earlier one. */
 function append<Row extends Listed>({ data }: Part<Row>, { data: added, hasMore }: Part<Row>): Part<Row> {
@@ -79,27 +89,24 @@ export async function readFollowing<Row extends Listed>(
   { page, limit, after }: { page: number; limit: number; after: string },
 ): Promise<Part<Row>> {
   const { size, number } = findPart(Math.max(page * limit - 1, 0), Math.max(page + 1, 2) * limit);
-  let [first, last] = [number, number];
   let part = await read(number, size);
-  if (part.data.length === 0 && number > 0) {
-    [first, last] = [0, 0]; // The list has become much shorter.
-    part = await read(0, size);
+  const isShorter = number > 0 && part.data.length === 0; // Than when the number of the page was right.
+  for (let first = number; first > 0 && startOf(part.data, after) === 0 && !isShorter; first -= 1) {
+    part = { ...append(await read(first - 1, size), part), hasMore: part.hasMore };
   }
-  while (first > 0 && startOf(part.data, after) === 0) {
-    first -= 1;
-    const { hasMore } = part;
-    part = { ...append(await read(first, size), part), hasMore };
-  }
-  while (part.hasMore && part.data.length - startOf(part.data, after) < limit) {
-    last += 1;
-    part = append(part, await read(last, size));
-  }
-  const start = startOf(part.data, after);
-  if (start === part.data.length && !RECORD_ID.test(after) && !part.data.some((row) => idOf(row) === after)) {
+  const isEnough = ({ data }: Part<Row>) => data.length - startOf(data, after) >= limit;
+  const { data, hasMore } = await readOn(
+    (next) => read(next, size),
+    isShorter ? -1 : number,
+    isEnough,
+    isShorter ? undefined : part,
+  );
+  const start = startOf(data, after);
+  if (start === data.length && !RECORD_ID.test(after) && !data.some((row) => idOf(row) === after)) {
     throw badUserInput('after is the id of no message of this list. Read the first page again.');
   }
   const end = start + limit;
-  return { data: part.data.slice(start, end), hasMore: part.hasMore || part.data.length > end };
+  return { data: data.slice(start, end), hasMore: hasMore || data.length > end };
 }
 
 /** Returns the smallest page that has all records from a position to the one before another, if the service has such a page. */

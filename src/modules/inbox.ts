@@ -2,7 +2,7 @@
 
 import type { FieldMap, InputFieldMap } from '@pothos/core';
 import type { GraphTypes } from '../graphql/builder.ts';
-import { isOlder } from '../graphql/composed-pages.ts';
+import { isOlder, type Part, readOn } from '../graphql/composed-pages.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import { defineShipped } from '../graphql/module.ts';
 import { type MutationOptions, type NotFound, type ResolvedInput, type Send, UNAPPLIED } from '../graphql/mutations.ts';
@@ -70,7 +70,7 @@ async function chooseForAll<Body extends PreferencesBody>(
 }
 
 export default defineShipped('notigraph/modules/inbox', (toolkit) => {
-  const { assertRange, badUserInput, builder, declareCalls, endpoint, mutation, SUBJECT, subjectOf, use } = toolkit;
+  const { assertRange, builder, declareCalls, endpoint, mutation, SUBJECT, subjectOf, use } = toolkit;
   const { Channel } = use(messages);
   const { listMessages, removeMessage } = use(sentMessages);
   const { Inbox, ...types } = defineInbox(toolkit);
@@ -113,19 +113,6 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     } as const,
   });
 
-  const stateFields = (t: PothosSchemaTypes.InputFieldBuilder<GraphTypes, 'InputObject'>) => ({
-    as: t.field({ type: MarkAs, description: 'The new state.' }),
-    state: t.field({ type: MarkAs, description: 'The same as `as`, for languages in which that is a keyword.' }),
-  });
-
-  /** Returns the state that an input names. */
-  function stateOf({ as: own, state = own }: { [Name in 'as' | 'state']?: MarkBody['markAs'] | null | undefined }) {
-    if (state == null || (own != null && own !== state)) {
-      throw badUserInput('The new state is required, once: as `as` or as `state`.');
-    }
-    return state;
-  }
-
   const ChannelPreferenceInput = builder.inputType('ChannelPreferenceInput', {
     description: 'Whether a person wants messages over a channel.',
     fields: (t) => ({
@@ -136,17 +123,15 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
 
   /** Returns those of some messages that are in the inbox of a person. Reads them, newest first, as long as one can follow. */
   async function findOwn(subscriberId: string, ids: readonly string[], { upstream }: GatewayContext) {
-    const missing = new Set(ids);
-    const own: MessageBody[] = [];
-    for (let page = 0, hasMore = true; hasMore && missing.size > 0; page += 1) {
+    const read = async (page: number): Promise<Part<MessageBody>> => {
       const query = { page, limit: MAX, channel: 'in_app', subscriberId } as const;
-      const sent = await upstream.read(listMessages, { query });
-      const data = sent?.data ?? [];
-      own.push(...data.filter((row) => row?.subscriber?.subscriberId === subscriberId && missing.delete(row._id)));
-      const last = data.at(-1)?._id;
-      hasMore = sent?.hasMore !== false && last !== undefined && ![...missing].every((id) => isOlder(last, id));
-    }
-    return own;
+      const { data = [], hasMore = true } = (await upstream.read(listMessages, { query })) ?? {};
+      return { data, hasMore };
+    };
+    const isLate = ({ data }: Part<MessageBody>) =>
+      ids.every((id) => data.some((row) => row?._id === id || isOlder(row?._id, id)));
+    const { data } = await readOn(read, -1, isLate);
+    return data.filter((row) => ids.includes(row?._id) && row.subscriber?.subscriberId === subscriberId);
   }
 
   builder.queryField('inbox', (t) =>
@@ -194,11 +179,10 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     endpoint: mark,
     fields: (t) => ({
       messageIds: t.idList({ required: true, description: 'The ids of the messages.' }),
-      ...stateFields(t),
+      as: t.field({ type: MarkAs, required: true, description: 'The new state.' }),
     }),
     inputPath: { messageId: 'messageIds', markAs: 'as' },
-    async resolve({ subscriberId, messageIds, ...input }, send) {
-      const as = stateOf(input);
+    async resolve({ subscriberId, messageIds, as }, send) {
       assertRange('the number of messageIds', messageIds.length, 1, MAX);
       const markOnly = (ids: readonly string[]) => send({ subscriberId, body: { messageId: ids, markAs: as } });
       const all = markOnly(messageIds);
@@ -232,12 +216,12 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     description: 'Marks all messages of the inbox, or those in some feeds.',
     endpoint: markAll,
     fields: (t) => ({
-      ...stateFields(t),
+      as: t.field({ type: MarkAs, required: true, description: 'The new state.' }),
       feeds: t.stringList(FEEDS_ARG),
     }),
     inputPath: { markAs: 'as', feedIdentifier: 'feeds' },
-    resolve: async ({ subscriberId, feeds, ...input }, send) => ({
-      changed: await send({ subscriberId, body: { markAs: stateOf(input), feedIdentifier: feedsOf(feeds) } }),
+    resolve: async ({ subscriberId, as, feeds }, send) => ({
+      changed: await send({ subscriberId, body: { markAs: as, feedIdentifier: feedsOf(feeds) } }),
     }),
     success: (t) => ({
       changed: t.exposeInt('changed', { description: 'The number of messages that were in another state.' }),

@@ -249,26 +249,6 @@ describe('deleting messages', () => {
   });
 });
 
-it('the new state of messages has two names, of which one must be sent', async () => {
-  await using service = await start([store(1)]);
-  const mark = async (state: string) =>
-    (
-      await service.gateway.send(
-        `mutation { markMessages(input: { messageIds: ["${store(1)._id}"]${state} }) { __typename } }`,
-        {},
-        { authorization: service.authorization },
-      )
-    ).codes;
-  expect([await mark(', state: READ'), await mark(', as: SEEN'), await mark(', as: SEEN, state: SEEN')]).toEqual([
-    [],
-    [],
-    [],
-  ]);
-  service.gateway.service.forget();
-  expect([await mark(''), await mark(', as: SEEN, state: READ')]).toEqual([['BAD_USER_INPUT'], ['BAD_USER_INPUT']]);
-  expect(service.gateway.service.requests).toEqual([]);
-});
-
 it('marked messages come back with their new state, and none of others', async () => {
   const foreign = store(777, { owner: 'user-2' });
   await using service = await start([store(1), store(2), foreign]);

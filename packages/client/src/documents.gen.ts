@@ -234,13 +234,11 @@ export type EventSubscriberInput = {
 /** The input of `markAllMessages`. */
 export type MarkAllMessagesInput = {
   /** The new state. */
-  as?: MarkAs | null | undefined;
+  as: MarkAs;
   /** Only messages in feeds with these identifiers. Default: all. */
   feeds?: Array<string> | null | undefined;
   /** A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header. */
   idempotencyKey?: string | null | undefined;
-  /** The same as `as`, for languages in which that is a keyword. */
-  state?: MarkAs | null | undefined;
   /** The id of the person in your system. A token reaches only its subject, and can omit it. An API key must name somebody. */
   subscriberId?: string | number | null | undefined;
 };
@@ -259,13 +257,11 @@ export type MarkAs =
 /** The input of `markMessages`. */
 export type MarkMessagesInput = {
   /** The new state. */
-  as?: MarkAs | null | undefined;
+  as: MarkAs;
   /** A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header. */
   idempotencyKey?: string | null | undefined;
   /** The ids of the messages. */
   messageIds: Array<string | number>;
-  /** The same as `as`, for languages in which that is a keyword. */
-  state?: MarkAs | null | undefined;
   /** The id of the person in your system. A token reaches only its subject, and can omit it. An API key must name somebody. */
   subscriberId?: string | number | null | undefined;
 };
