@@ -127,14 +127,14 @@ function assertNames(modules: readonly GatewayModule[]): void {
   }
 }
 
-/** Throws a `ModuleError` if an endpoint is declared twice. The cache, for example, must know all rules of an endpoint. */
+/** Throws a `ModuleError` if an endpoint is declared twice. The cache, for example, must know all rules of an endpoint. Shipped modules share theirs. */
 function assertEndpoints(own: readonly DeclaredEndpoint[]): void {
   const formOf = ({ method, route }: DeclaredEndpoint) => `${method} ${route.replace(/\{\w+\}/g, '{}')}`;
   const known = new Map(CONTRACT.map((each) => [formOf(each), each]));
   for (const endpoint of own) {
     const { method, route } = endpoint;
     const first = known.get(formOf(endpoint));
-    if (first !== undefined) {
+    if (first !== undefined && !(first.isShipped && endpoint.isShipped)) {
       throw clash(`the endpoint ${method} ${route}`, first, endpoint, 'use the fields that call it');
     }
     known.set(formOf(endpoint), endpoint);

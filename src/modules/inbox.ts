@@ -8,7 +8,7 @@ import { defineShipped } from '../graphql/module.ts';
 import { type MutationOptions, type NotFound, type ResolvedInput, type Send, UNAPPLIED } from '../graphql/mutations.ts';
 import type { Fields } from '../graphql/record-fields.ts';
 import { defineInbox, FEEDS_ARG, type Feeds, type InboxBody, MAX } from '../graphql/types/inbox.ts';
-import { messages, sentMessages } from '../graphql/types/message.ts';
+import { declareMessageEndpoints, messages } from '../graphql/types/message.ts';
 import {
   channelsOtherThan,
   isOfWorkflow,
@@ -72,7 +72,7 @@ async function chooseForAll<Body extends PreferencesBody>(
 export default defineShipped('notigraph/modules/inbox', (toolkit) => {
   const { assertRange, builder, declareCalls, endpoint, mutation, SUBJECT, subjectOf, use } = toolkit;
   const { Channel } = use(messages);
-  const { listMessages, removeMessage } = use(sentMessages);
+  const { listMessages, removeMessage } = declareMessageEndpoints(toolkit);
   const { Inbox, ...types } = defineInbox(toolkit);
   const { InboxMessage, ChannelPreferences, WorkflowPreference, readPreferences, readGlobals, feedsOf } = types;
 

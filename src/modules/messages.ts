@@ -6,7 +6,7 @@ import { defineShipped } from '../graphql/module.ts';
 import { assertPage, definePage, pageArg, sizeArg, withHasMore } from '../graphql/pages.ts';
 import { extraField, optional, shows } from '../graphql/record-fields.ts';
 import { feeds } from '../graphql/types/feed.ts';
-import { assertSelected, messages, sentMessages } from '../graphql/types/message.ts';
+import { assertSelected, declareMessageEndpoints, messages, sentMessages } from '../graphql/types/message.ts';
 import type { FeedBody, MessageBody } from '../upstream/endpoints.ts';
 
 /** Maximum messages of one page, and transactions to select them by. */
@@ -16,7 +16,8 @@ export default defineShipped('notigraph/modules/messages', (toolkit) => {
   const { assertRange, builder, declareCalls, endpoint, mutation, requireScopes, use } = toolkit;
   const { Feed } = use(feeds);
   const { Channel } = use(messages);
-  const { messageFields, listMessages, removeMessage } = use(sentMessages);
+  const { messageFields } = use(sentMessages);
+  const { listMessages, removeMessage } = declareMessageEndpoints(toolkit);
 
   const listFeeds = endpoint('GET /v1/feeds', { expect: 'list', identifiedBy: ['_id', 'identifier'] }).returns<
     FeedBody[]

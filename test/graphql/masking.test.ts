@@ -169,6 +169,7 @@ describe('JSON of records', () => {
     );
     expect(fields.toSorted()).toEqual([
       'Message.contentBlocks',
+      'Message.data',
       'Message.payload',
       'StepTemplate.contentBlocks',
       'Subscriber.channels',

@@ -62,6 +62,7 @@ describe.each(IMPLEMENTATIONS)('the endpoints of %s', (_, implementation) => {
     const update = await service.run(operations.UpdateSubscriber, { input: { subscriberId, firstName: 'Odder' } });
     expect(update).toMatchObject({ subscriber: { subscriberId, firstName: 'Odder' } });
     expect(await service.run(operations.UnseenMessages, { subscriberId })).toEqual({
+      id: `inbox:${subscriberId}`,
       unseen: { count: 0, isMore: false },
     });
     expect(await service.run(operations.DeleteSubscriber, { input: { subscriberId } })).toEqual({

@@ -27,7 +27,7 @@ const linkFields = (t: Fields<Link>) => ({
       return url != null && (identity.clientKind === 'server' || isSafeAddress(url)) ? url : null;
     },
   }),
-  target: t.exposeString('target', optional('Where to open it, such as `_self` or `_blank`.')),
+  target: t.exposeString('target', optional('The window to open it in, as the attribute `target` of a link in HTML.')),
 });
 
 /** Returns the link and the buttons of a message; null if it has neither. */

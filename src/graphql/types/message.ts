@@ -5,7 +5,7 @@ import { textOfHtml } from '../../lib/html.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { type ChannelName, deleteMessagesByTransaction, type MessageBody } from '../../upstream/endpoints.ts';
 import { MASKED, visibleJson } from '../masking.ts';
-import { defineModule, defineShipped } from '../module.ts';
+import { defineModule, type Toolkit } from '../module.ts';
 import type { PageBody } from '../pages.ts';
 import { contentFields, type Fields, idField, jsonField, optional, shows, time } from '../record-fields.ts';
 import { badResponse, listOf } from '../sent-values.ts';
@@ -77,15 +77,21 @@ export function assertSelected(
 /** Members of the query that select messages. */
 type Filter = { channel?: ChannelName; subscriberId?: string; transactionId?: readonly string[] | undefined };
 
-/** What modules with messages share. Apart from the module above, whose types modules of users publish. */
-export const sentMessages = defineShipped('sentMessages', ({ declareCalls, endpoint, loadBySentId, use }) => {
-  const { Workflow, workflow } = use(workflows);
-
-  const listMessages = endpoint('GET /v1/messages', { expect: 'page', identifiedBy: ['_id', 'id'] })
+/** Declares the endpoints with which several modules read and delete messages, for the module that has the toolkit. */
+export const declareMessageEndpoints = ({ endpoint }: Toolkit) => ({
+  listMessages: endpoint('GET /v1/messages', { expect: 'page', identifiedBy: ['_id', 'id'] })
     .takes<{ query: Filter & { page: number; limit: number } }>()
-    .returns<PageBody<MessageBody>>();
-  const removal = { expect: 'value', empties: ['statistics'], recordIds: ['messageId'] } as const;
-  const removeMessage = endpoint('DELETE /v1/messages/{messageId}', removal);
+    .returns<PageBody<MessageBody>>(),
+  removeMessage: endpoint('DELETE /v1/messages/{messageId}', {
+    expect: 'value',
+    empties: ['statistics'],
+    recordIds: ['messageId'],
+  }),
+});
+
+/** Apart from the module above, whose types modules of users publish. */
+export const sentMessages = defineModule('sentMessages', ({ declareCalls, loadBySentId, use }) => {
+  const { Workflow, workflow } = use(workflows);
 
   /**
    * Creates the fields that a message has for its recipient and for others.
@@ -148,5 +154,5 @@ export const sentMessages = defineShipped('sentMessages', ({ declareCalls, endpo
     };
   };
 
-  return { messageFields, listMessages, removeMessage };
+  return { messageFields };
 });
