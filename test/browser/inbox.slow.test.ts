@@ -33,16 +33,21 @@ const setHidden = (page: Page, isHidden: boolean) =>
     document.dispatchEvent(new Event('visibilitychange'));
   }, isHidden);
 
-/** Sends a notification to a person, as a server of the tenant does. */
-async function notify(subscriberId: string, authorName: string): Promise<void> {
-  const response = await fetch(`${dashboard.service}/v1/events/trigger`, {
+/** Sends notifications to a person, as a server of the tenant does. */
+async function notify(subscriberId: string, ...authors: string[]): Promise<void> {
+  const mentions = authors.map((authorName) => ({
+    name: 'comment-mention',
+    to: [subscriberId],
+    payload: { authorName, discussionTitle: 'Wool' },
+  }));
+  await trigger('/bulk', { events: mentions });
+}
+
+async function trigger(path: string, event: object): Promise<void> {
+  const response = await fetch(`${dashboard.service}/v1/events/trigger${path}`, {
     method: 'POST',
     headers: { authorization: `ApiKey ${SANDBOX_KEYS.development}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      name: 'comment-mention',
-      to: [subscriberId],
-      payload: { authorName, discussionTitle: 'Wool' },
-    }),
+    body: JSON.stringify(event),
   });
   expect(response.status).toBe(201);
 }
@@ -229,4 +234,78 @@ it('the inbox fits into a window of 360 pixels, where its list scrolls', async (
   await expect.poll(() => page.locator('.inbox-body').evaluate(({ scrollTop }) => scrollTop)).toBeGreaterThan(0);
   await page.getByRole('button', { name: 'Close' }).click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
+});
+
+it('the bell loads on to the oldest of 256 messages, none missing and none twice, while others arrive and are marked', async () => {
+  const authors = Array.from({ length: 256 }, (_, i) => `Weaver ${i + 1}.`);
+  for (let start = 0; start < authors.length; start += 64) {
+    await notify('customer-1003', ...authors.slice(start, start + 64));
+  }
+  await using visitor = await dashboard.visit(browser);
+  const { page } = visitor;
+  await signInWithoutTimer(visitor, 'Cleo Marchetti');
+  dashboard.forget();
+  await bell(page, 'Notifications, 99+ new').click();
+  const rows = page.getByRole('row');
+  const more = page.getByRole('button', { name: 'Show more' });
+  const lists = () => dashboard.upstream('GET /v1/subscribers').filter(({ path }) => path.includes('/feed')).length;
+  await expect.poll(() => rows.count()).toBe(20);
+  await more.click();
+  await expect.poll(() => rows.count()).toBe(40);
+  expect(lists()).toBe(2);
+
+  await notify('customer-1003', 'Late 1.', 'Late 2.', 'Late 3.');
+  await setHidden(page, false); // Looks for new messages at once.
+  await expect.poll(() => rows.count()).toBe(43);
+  const old = page.getByRole('row', { name: 'Weaver 220.' });
+  await old.getByRole('button', { name: 'Mark as read' }).click();
+  await old.getByRole('button', { name: 'Mark as unread' }).waitFor();
+  await expect.poll(lists).toBe(4); // One each for the new ones and after the mark: only the newest are loaded again.
+
+  let count = await rows.count();
+  while ((await more.count()) > 0) {
+    await more.click();
+    await expect.poll(() => rows.count()).toBeGreaterThan(count);
+    count = await rows.count();
+  }
+  const expected = ['Late 3.', 'Late 2.', 'Late 1.', ...authors.toReversed()];
+  const shown = await page.locator('.inbox-text').allTextContents();
+  expect(shown.map((text) => /(?:Weaver|Late) \d+\./.exec(text)?.[0])).toEqual(expected);
+  expect(shown.filter((text) => !text.startsWith('Unread: '))).toHaveLength(1);
+
+  using failing = dashboard.answering(`POST /v1/subscribers/customer-1003/messages/mark-all`, {
+    status: 503,
+    body: {},
+  });
+  await page.getByRole('button', { name: 'Mark all as read' }).click();
+  await page.getByRole('alert').waitFor();
+  failing[Symbol.dispose]();
+  await page.getByRole('button', { name: 'Mark all as read' }).click();
+  await expect.poll(() => page.getByText('Unread: ').count()).toBe(0);
+  expect(await rows.count()).toBe(expected.length);
+  expect(visitor.problems).toEqual([]);
+});
+
+it('the bell opens the address of a message and marks it, and offers none that would run code', async () => {
+  const bill = (billingUrl: string) => ({ name: 'payment-failed', to: ['customer-1002'], payload: { billingUrl } });
+  await trigger('', bill('https://pay.example.com/?bill=7&step=2'));
+  await trigger('', bill('javascript:alert(document.domain)'));
+  await using visitor = await dashboard.visit(browser);
+  const { page } = visitor;
+  await page.route('https://pay.example.com/**', (route) => route.fulfill({ body: 'Pay here' }));
+  await visitor.signIn('Ben Osei');
+  await page.getByRole('button', { name: /^Notifications, / }).click();
+  const row = page.getByRole('row', { name: 'Your payment of' });
+  await expect.poll(() => row.count()).toBe(2);
+  const links = page.getByRole('link', { name: /^Open: / });
+  expect(await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')))).toEqual([
+    'https://pay.example.com/?bill=7&step=2',
+  ]);
+  dashboard.forget();
+  await links.click();
+  await page.getByText('Pay here').waitFor();
+  await expect
+    .poll(() => dashboard.upstream('POST ').map(({ path }) => path))
+    .toEqual(['/v1/subscribers/customer-1002/messages/mark-as']);
+  expect(visitor.problems).toEqual([]);
 });

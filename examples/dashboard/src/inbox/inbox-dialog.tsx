@@ -1,57 +1,41 @@
-// Shows the newest messages of the signed-in person, to mark them as read.
+// Shows the messages of the signed-in person, to open them and to mark them as read.
 
-import { useState } from 'react';
 import { Button as AriaButton } from 'react-aria-components/Button';
 import { Dialog, Heading } from 'react-aria-components/Dialog';
 import { GridList } from 'react-aria-components/GridList';
-import { useQuery } from 'urql';
-import { InboxDocument, MarkAllMessagesDocument, type MarkAs, MarkMessagesDocument } from '../documents.gen.ts';
+import { MarkAllMessagesDocument, type MarkAs, MarkMessagesDocument } from '../documents.gen.ts';
 import { FailureNote } from '../failures/failure-note.tsx';
 import { ReadFailure } from '../failures/read-failure.tsx';
 import { useChange } from '../failures/use-change.ts';
 import { useRefusal } from '../session/permitted.tsx';
-import { useKept } from '../shell/use-kept.ts';
 import { Button } from '../ui/button.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { InboxRow, InboxSkeleton } from './inbox-row.tsx';
+import { useInbox } from './use-inbox.ts';
 import { usePolling } from './use-polling.ts';
-
-/** Number of messages that are loaded first, and with each click on the button for more. */
-const STEP = 10;
-
-/** The service sends no more at once. */
-const MAX = 100;
 
 /** Tells the cache that a change concerns the inbox, so that the list and the number of new messages are read anew. */
 const INBOX_CHANGE = { additionalTypenames: ['Inbox'] };
 
 /** Arrow keys move in the list, Escape closes it. */
 export function InboxDialog() {
-  const [limit, setLimit] = useState(STEP);
-  const [{ data, error, fetching }, execute] = useQuery({
-    query: InboxDocument,
-    variables: { limit },
-    requestPolicy: 'cache-and-network',
-  });
+  const { messages, hasMore, fetching, error, reload, next, loadNext, setRead } = useInbox();
   const one = useChange(MarkMessagesDocument, (changed) => changed.markMessages);
   const all = useChange(MarkAllMessagesDocument, (changed) => changed.markAllMessages);
   const refusal = useRefusal('inbox:write');
-  const loaded = useKept(data?.inbox?.messages);
-  const messages = loaded?.messages.filter((message) => message !== null) ?? [];
-  const isAllRead = loaded !== undefined && !loaded.hasMore && messages.every(({ read }) => read);
+  const isAllRead = messages !== undefined && !hasMore && messages.every(({ read }) => read);
   const failure = one.failure ?? all.failure;
-  const reload = () => execute({ requestPolicy: 'network-only' });
   usePolling(reload);
 
   function mark(id: string, as: MarkAs): void {
     all.dismiss();
-    void one.run({ messageIds: [id], as }, INBOX_CHANGE);
+    void one.run({ messageIds: [id], as }, INBOX_CHANGE, () => setRead(as === 'READ', (each) => each === id));
   }
 
   function markAll(): void {
     one.dismiss();
-    void all.run({ as: 'READ' }, INBOX_CHANGE);
+    void all.run({ as: 'READ' }, INBOX_CHANGE, () => setRead(true, () => true));
   }
 
   return (
@@ -73,21 +57,22 @@ export function InboxDialog() {
       <div className="inbox-body">
         {failure && <FailureNote failure={failure} />}
         {error && <ReadFailure error={error} onRetry={reload} />}
-        {fetching && !loaded && <InboxSkeleton />}
-        {loaded && messages.length === 0 && (
+        {fetching && !messages && <InboxSkeleton />}
+        {messages?.length === 0 && (
           <Empty title="You have no notifications.">
             <p>New ones appear here.</p>
           </Empty>
         )}
-        {messages.length > 0 && (
+        {messages !== undefined && messages.length > 0 && (
           <GridList aria-label="Notifications" className="inbox-list" disallowTypeAhead>
-            {messages.map((message, i) => (
-              <InboxRow key={message.id ?? i} message={message} refusal={refusal} onMark={mark} />
+            {messages.map((message) => (
+              <InboxRow key={message.id} message={message} refusal={refusal} onMark={mark} />
             ))}
           </GridList>
         )}
-        {loaded?.hasMore && limit < MAX && (
-          <Button isBusy={fetching} onClick={() => setLimit(limit + STEP)}>
+        {next.error && <ReadFailure error={next.error} onRetry={loadNext} />}
+        {hasMore && (
+          <Button isBusy={next.isLoading} onClick={loadNext}>
             Show more
           </Button>
         )}

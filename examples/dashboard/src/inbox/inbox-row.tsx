@@ -2,11 +2,11 @@
 
 import { Button } from 'react-aria-components/Button';
 import { GridListItem } from 'react-aria-components/GridList';
-import type { InboxResult, MarkAs } from '../documents.gen.ts';
+import { Link } from 'react-aria-components/Link';
+import type { MarkAs } from '../documents.gen.ts';
 import { formatTime } from '../messages/message.ts';
 import { Skeleton, SkeletonLine } from '../ui/skeleton.tsx';
-
-type InboxMessage = NonNullable<NonNullable<NonNullable<InboxResult['inbox']>['messages']>['messages'][number]>;
+import type { InboxMessage } from './use-inbox.ts';
 
 interface InboxRowProps {
   message: InboxMessage;
@@ -17,17 +17,19 @@ interface InboxRowProps {
 
 /** A message of the inbox. Its button stays where it is when it is pressed, so that the focus does. */
 export function InboxRow({
-  message: { id, subjectText: subject, text, read, createdAt },
+  message: { id, subjectText: subject, text, read, createdAt, cta },
   refusal,
   onMark,
 }: InboxRowProps) {
   const title = subject || text || 'A message without a text';
+  const canMark = !read && refusal === undefined;
+  const markAsRead = () => onMark(id, 'READ');
   return (
     <GridListItem
       className="inbox-row"
       textValue={read ? title : `Unread: ${title}`}
       data-unread={!read || undefined}
-      {...(!read && refusal === undefined && { onAction: () => onMark(id, 'READ') })}
+      {...(canMark && { onAction: markAsRead })}
     >
       <span className="inbox-text">
         {!read && <span className="visually-hidden">Unread: </span>}
@@ -38,6 +40,19 @@ export function InboxRow({
         <span className="inbox-note">
           {createdAt !== null && <time dateTime={createdAt}>{formatTime(createdAt)}</time>}
         </span>
+        {/* With a token, the gateway sends no address that would run code. */}
+        {cta?.url != null && (
+          <Link
+            className="button button-quiet"
+            href={cta.url}
+            target={cta.target === '_blank' ? '_blank' : '_self'}
+            rel="noopener"
+            aria-label={`Open: ${title}`}
+            {...(canMark && { onPress: markAsRead })}
+          >
+            Open
+          </Link>
+        )}
         {refusal === undefined && (
           <Button className="button button-quiet" onPress={() => onMark(id, read ? 'UNREAD' : 'READ')}>
             {read ? 'Mark as unread' : 'Mark as read'}

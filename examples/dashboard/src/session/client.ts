@@ -14,7 +14,10 @@ export function createClient(session: Session): Client {
   return new Client({
     url: GATEWAY_URL,
     preferGetMethod: false,
-    fetchOptions: { headers: { 'x-graphql-client-name': 'dashboard' } }, // For the gateway's metrics and log.
+    fetchOptions: {
+      headers: { 'x-graphql-client-name': 'dashboard' }, // For the gateway's metrics and log.
+      keepalive: true, // A link in a message leaves the page while the message is marked.
+    },
     exchanges: [
       cacheExchange,
       stampExchange,
