@@ -1,8 +1,10 @@
-// Starts and stops everything the example needs: the development issuer, a gateway with the sandbox, and the app.
+// Starts and stops everything the example needs: the development issuer, the sandbox, a gateway in front of it, and the app.
 
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { catchStopSignals, endWithShellOfNpm } from '../../packages/cli/src/signals.ts';
+import { SandboxError } from '../../packages/sandbox/src/errors.ts';
+import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { startAppServer } from './dev/app.ts';
 import { startGateway } from './dev/gateway.ts';
 import { startIssuer } from './dev/issuer.ts';
@@ -37,12 +39,13 @@ interface Parts {
   app: string;
   gateway: string;
   issuer: string;
+  service: string;
   gatewayEnded: Promise<string>;
 }
 
 /** Each part knows the addresses of those before it. */
 async function startAll(options: StartOptions, stack: AsyncDisposableStack): Promise<Parts> {
-  const { tokenSeconds, sandbox } = options;
+  const { tokenSeconds, sandbox: file } = options;
   const port = options.port ?? (await usualPort(5173));
   const gatewayPort = options.gatewayPort ?? (await usualPort(4000));
   const issuerPort = options.issuerPort ?? (await usualPort(4010));
@@ -56,12 +59,18 @@ async function startAll(options: StartOptions, stack: AsyncDisposableStack): Pro
       throw explainListenError(error, 'the issuer', issuerPort, '--issuer-port');
     }),
   );
+  // Beside the gateway, so that servers can send notifications to it, as to a service.
+  const service = stack.use(
+    await startSandbox({ file, port: await usualPort(4020) }).catch((error: unknown) => {
+      throw error instanceof SandboxError ? new StartError(error.message, { cause: error }) : error;
+    }),
+  );
   const gateway = stack.use(
     await startGateway({
       port: gatewayPort,
       appPort: app.port,
       issuerPort: Number(new URL(issuer.url).port),
-      sandbox,
+      upstream: service.url,
     }),
   );
   const origins = [`http://127.0.0.1:${app.port}`, `http://localhost:${app.port}`];
@@ -70,6 +79,7 @@ async function startAll(options: StartOptions, stack: AsyncDisposableStack): Pro
     app: `http://127.0.0.1:${app.port}`,
     gateway: gateway.url,
     issuer: issuer.url,
+    service: service.url,
     gatewayEnded: gateway.ended,
   };
 }
@@ -87,19 +97,32 @@ async function usualPort(port: number): Promise<number> {
   return port;
 }
 
-function describe({ app, gateway, issuer }: Parts): string {
+/** A notification to Ada, as a server of her tenant sends it. */
+const NOTIFICATION = {
+  name: 'comment-mention',
+  to: 'customer-1001',
+  payload: { authorName: 'Grace Hopper', discussionTitle: 'Weaving' },
+};
+
+function describe({ app, gateway, issuer, service }: Parts): string {
   const people = DEMO_PEOPLE.map(({ name, role, tenant }) => `  ${name.padEnd(16)}${role} at ${tenant}`);
   return [
     '',
     'Notigraph dashboard',
     '',
     `  App       ${app}   <- open this in a browser`,
-    `  Gateway   ${gateway}   with the built-in sandbox`,
+    `  Gateway   ${gateway}`,
     `  Issuer    ${issuer}   for development: it asks for no password`,
+    `  Service   ${service}   the sandbox`,
     '',
     'Who can sign in:',
     '',
     ...people,
+    '',
+    "To ring Ada's bell, send her a notification:",
+    '',
+    `  curl ${service}/v1/events/trigger -H 'Authorization: ApiKey ${SANDBOX_KEYS.development}' \\`,
+    `    -H 'Content-Type: application/json' -d '${JSON.stringify(NOTIFICATION)}'`,
     '',
     'Press Ctrl-C to stop.',
     '',

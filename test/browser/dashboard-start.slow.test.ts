@@ -31,6 +31,11 @@ describe("the dashboard's start command", () => {
       expect(addressed).toEqual(new Set([app, new URL(gateway).origin]));
       await visitor.page.reload();
       await visitor.page.getByRole('slider').waitFor();
+      const [ring = ''] = /curl .*\\\n.*/.exec(command.output()) ?? [];
+      await promisify(execFile)('sh', ['-c', ring.replace('curl', 'curl --fail --silent')]);
+      await visitor.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+      await visitor.page.getByRole('button', { name: 'Notifications, 3 new' }).click();
+      await visitor.page.getByRole('row', { name: 'Grace Hopper mentioned you' }).waitFor();
       expect(visitor.problems).toEqual([]);
     } finally {
       await browser.close();
@@ -54,7 +59,8 @@ describe("the dashboard's start command", () => {
     await using command = run([]);
     const { app, gateway, issuer } = await command.addresses();
     const headers = { origin: app };
-    expect(await fetch(app)).toMatchObject({ status: 200 });
+    const page = await fetch(app);
+    expect([page.status, page.headers.get('content-security-policy')]).toEqual([200, "frame-ancestors 'none'"]);
     const signIn = { method: 'POST', headers, body: '{"person":"ada"}' };
     expect(await fetch(`${app}/session`, signIn)).toMatchObject({ status: 200 });
     const preflight = { ...headers, 'access-control-request-method': 'POST' };

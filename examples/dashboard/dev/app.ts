@@ -39,6 +39,7 @@ export async function startAppServer(port: number): Promise<AppServer> {
       });
       stack.defer(() => vite.close());
       answer = (request, response) => {
+        response.setHeader('content-security-policy', "frame-ancestors 'none'"); // The page's own policy can't say that.
         if (!sessions(request, response)) {
           vite.middlewares(request, response);
         }

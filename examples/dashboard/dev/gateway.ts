@@ -1,4 +1,4 @@
-// Starts the gateway of the example, with the sandbox, in a process of its own.
+// Starts the gateway of the example in a process of its own.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,11 +15,11 @@ export interface GatewayOptions {
   /** The app's port and the issuer's, which the configuration file names. */
   appPort: number;
   issuerPort: number;
-  /** File of the sandbox's data. */
-  sandbox: string;
+  /** Base URL of the service. */
+  upstream: string;
 }
 
-/** A gateway with its sandbox, in a process of its own. */
+/** A gateway in a process of its own. */
 export interface GatewayProcess extends AsyncDisposable {
   /** The GraphQL endpoint. */
   readonly url: string;
@@ -28,12 +28,12 @@ export interface GatewayProcess extends AsyncDisposable {
 }
 
 /**
- * Starts the gateway as anybody would: the configuration file, the tenants' keys in the environment, the sandbox behind it.
+ * Starts the gateway as anybody would: the configuration file, the tenants' keys in the environment, the service behind it.
  *
  * @throws {StartError} when it does not start
  */
-export async function startGateway({ port, appPort, issuerPort, sandbox }: GatewayOptions): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, [MAIN, '--sandbox', sandbox, '--port', String(port), '--graphiql', 'off'], {
+export async function startGateway({ port, appPort, issuerPort, upstream }: GatewayOptions): Promise<GatewayProcess> {
+  const child = spawn(process.execPath, [MAIN, '--upstream', upstream, '--port', String(port), '--graphiql', 'off'], {
     cwd: fileURLToPath(new URL('..', import.meta.url)), // The manifest is meant from here.
     env: {
       PATH: process.env.PATH,
