@@ -213,8 +213,8 @@ export const clientSections = {
       ),
       maxLifetimeSeconds: setting(integer(1, 3_600).default(3_600), 'Maximum lifetime of a token.'),
       rateLimit: setting(
-        rateLimit().default({ calls: 60, perSeconds: 60 }),
-        'Rate limit of tokens per tenant. Keys that belong to no tenant share one limit.',
+        rateLimit().default({ calls: 600, perSeconds: 60 }), // Ten page loads per second. It stops servers that ask in a loop.
+        'Rate limit of tokens per tenant: each page load takes one. Keys that belong to no tenant share one limit.',
       ),
     }).exactOptional(),
     'Tokens that the gateway issues to servers for their frontends.',

@@ -137,7 +137,7 @@ export interface GatewaySettingOptions {
     })[];
     /** Maximum lifetime of a token. 1 to 3600 s. @default 3600 */
     maxLifetimeSeconds?: number;
-    /** Rate limit of tokens per tenant. Keys that belong to no tenant share one limit. @default {'calls':60,'perSeconds':60} */
+    /** Rate limit of tokens per tenant: each page load takes one. Keys that belong to no tenant share one limit. @default {'calls':600,'perSeconds':60} */
     rateLimit?: {
       /** Upstream calls per `perSeconds`, and as many at once after a pause. */
       calls: number;

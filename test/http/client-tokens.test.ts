@@ -266,6 +266,15 @@ describe('the client token endpoint', () => {
     expect((await requestToken(setup, { scopes: ['groups:read'], expiresInSeconds: 61 })).status).toBe(400);
   });
 
+  it('gives a token to each of 600 people who load their page at once, and stops a server that requests them without end', async () => {
+    await using setup = await setUp();
+    const request = (_: unknown, i: number) =>
+      requestToken(setup, { scopes: ['groups:read'], subject: `user-${i}` }).then(({ status }) => status);
+    const counts = async (length: number) => new Set(await Promise.all(Array.from({ length }, request)));
+    expect(await counts(600)).toEqual(new Set([200]));
+    expect(await counts(600)).toContain(429);
+  });
+
   it('is rate limited per tenant, and for all unknown keys together, with Retry-After', async () => {
     const rateLimit = { calls: 2, perSeconds: 7_200 };
     await using setup = await setUp({ clientTokens: { rateLimit } });
