@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
+import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
 import { startServing } from '../support/command.ts';
@@ -25,7 +25,7 @@ it('its steps lead from an empty folder to a bell, with the documented responses
   await writeFile(folder.path('notigraph.config.yaml'), config.replace('http://127.0.0.1:3000', app));
   await using notigraph = await startServing({
     cwd: folder.path(),
-    args: /npx notigraph (.*)/.exec(start)?.[1]?.split(' ') ?? [],
+    args: /npx notigraph (.*)/.exec(start)?.[1]?.replace(':memory:', 'sandbox.db').split(' ') ?? [],
     env: { ACME_KEY: KEY, CLIENT_TOKEN_SECRET: 'x'.repeat(32) },
   });
   const { origin } = new URL(notigraph.url);
@@ -50,6 +50,8 @@ it('its steps lead from an empty folder to a bell, with the documented responses
   };
   const queries = blocks(PAGE, 'graphql');
   expect(queries).toHaveLength(documented.length);
+  const [other = ''] = /inbox\(subscriberId: "[^"]+"\)/.exec(PAGE) ?? [];
+  expect(await ask(`{ ${other} { unseen { count } } }`)).toContain('"code":"FORBIDDEN"');
   for (const [i, query] of queries.entries()) {
     const withoutId = (text: string) => JSON.parse(text.replace(/"requestId": ?"[^"]+"/, '"requestId":""'));
     expect(withoutId(await ask(query))).toEqual(withoutId(documented[i] ?? ''));
@@ -84,19 +86,22 @@ it('its steps lead from an empty folder to a bell, with the documented responses
   await using visitor = await visit(browser, app);
   const { page } = visitor;
   const bell = page.locator('#bell');
-  const first = page.getByRole('button', { name: 'Lukas Brandt mentioned you' });
+  const buttonOf = (name: string) => page.getByRole('listitem').filter({ hasText: name }).getByRole('button');
   await page.getByText('Notifications (1 new)').waitFor(); // One was marked as read above.
   await bell.click();
-  expect(await page.getByRole('button', { name: 'Noor Haddad mentioned you' }).isDisabled()).toBe(true);
+  expect(await buttonOf('Noor Haddad mentioned you in "Natural dyes"').isDisabled()).toBe(true);
+  const first = buttonOf('Lukas Brandt mentioned you in "Natural dyes"');
   await first.click();
   await expect.poll(() => bell.textContent()).toBe('Notifications');
   expect(await first.isDisabled()).toBe(true);
   const polls = () =>
     visitor.requests.filter((request) => request.url() === notigraph.url && request.method() === 'POST').length;
   expect(polls()).toBe(3); // The badge, the list, and the mark, whose result has the badge.
-  expect(visitor.requests.filter((request) => request.url() === `${app}/notification-token`)).toHaveLength(1);
+  const tokens = () => visitor.requests.filter((request) => request.url() === `${app}/notification-token`).length;
+  expect(tokens()).toBe(1);
+  expect((await fetch(app)).headers.get('content-security-policy')).toBe("frame-ancestors 'none'");
 
-  await page.clock.install();
+  await page.clock.install({ time: Date.now() - 3_600_000 }); // The device's clock is behind.
   await page.reload();
   await expect.poll(polls).toBe(4);
   await ask(
@@ -115,6 +120,46 @@ it('its steps lead from an empty folder to a bell, with the documented responses
   expect(polls()).toBe(5);
   await setHidden(false);
   await expect.poll(polls).toBe(6);
+  expect(tokens()).toBe(2);
+  await page.clock.runFor(570_000); // The look for new messages after 900 seconds needs a new one.
+  await expect.poll(tokens).toBe(3);
+
+  await using sandbox = await startSandbox({ file: folder.path('sandbox.db') }); // Where servers of the tenant send events.
+  const notify = async (name: string, ...payloads: object[]) => {
+    const response = await fetch(`${sandbox.url}/v1/events/trigger/bulk`, {
+      method: 'POST',
+      headers: { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ events: payloads.map((payload) => ({ name, to: ['customer-1001'], payload })) }),
+    });
+    expect(response.status).toBe(201);
+  };
+  const mentionBy = (authorName: string) => ({ authorName, discussionTitle: 'Wool & "silk"' });
+  await notify('comment-mention', ...Array.from({ length: 21 }, (_, i) => mentionBy(`Weaver ${i + 1}`)));
+  await notify('payment-failed', { billingUrl: 'https://pay.example.com/?bill=7&step=2' });
+  await page.reload();
+  await bell.click();
+  const items = page.getByRole('listitem');
+  await expect.poll(() => items.count()).toBe(10);
+  const more = page.getByRole('button', { name: 'Show more' });
+  await notify('comment-mention', mentionBy('Late')); // It moves the others.
+  while (await more.isVisible()) {
+    const count = await items.count();
+    await more.click();
+    await expect.poll(() => items.count()).toBeGreaterThan(count);
+  }
+  const texts = await items.allTextContents();
+  expect(texts.slice(1, 22).map((text) => text.replace(' Mark as read', ''))).toEqual(
+    Array.from({ length: 21 }, (_, i) => `Weaver ${21 - i} mentioned you in "Wool & "silk""`),
+  );
+  expect(new Set(texts).size).toBe(texts.length);
+  expect(await page.getByRole('link').first().getAttribute('href')).toBe('https://pay.example.com/?bill=7&step=2');
+
+  await page.route('**/notification-token', (route) => route.fulfill({ status: 503, body: '{}' }));
+  const before = polls();
+  await page.reload();
+  await bell.click();
+  await page.getByRole('alert').getByText('The token request failed (503).').waitFor();
+  expect(polls()).toBe(before);
   expect(visitor.problems).toEqual([]);
 });
 

@@ -41,8 +41,8 @@ const OTHERS: Record<string, string> = {
 export async function writeReactApp(folder: string, gateway: string, more: Record<string, string> = {}): Promise<void> {
   const files = new Map(Object.entries({ ...OTHERS, ...more }));
   const [frontend = ''] = blocks(FRONTEND, 'ts').filter((block) => block.includes('function getToken'));
-  const [getToken = ''] = /^let current[\s\S]*?^}\n/m.exec(frontend) ?? [];
-  files.set('lib/token.ts', getToken.replace('async function', 'export async function')); // As the page says.
+  const [tokens = ''] = /^let current[\s\S]*?(?=^const notigraph)/m.exec(frontend) ?? [];
+  files.set('lib/token.ts', tokens.replace(/^(?:async )?function (?:get|forget)Token/gm, 'export $&')); // As the page says.
   for (const block of [...blocks(PAGE, 'ts'), ...blocks(PAGE, 'tsx')]) {
     const [, path = ''] = /^\/\/ (\S+)\n/.exec(block) ?? [];
     files.set(path, `${files.get(path) ?? ''}${block}`);
