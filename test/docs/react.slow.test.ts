@@ -46,7 +46,7 @@ const RENDERING: Record<string, string> = {
     import { createClient } from 'notigraph/client';
     import type { ReactNode } from 'react';
     import { createFeed, type FormState } from '@/lib/create-feed';
-    import { Bell } from '@/components/bell';
+    import { Bell, useForget } from '@/components/bell';
     import { FeedForm } from '@/components/feed-form';
     import { ApolloApp, ApolloWorkflow } from '@/components/apollo-workflow';
     import { QueryApp, QueryWorkflow } from '@/components/query-workflow';
@@ -57,6 +57,8 @@ const RENDERING: Record<string, string> = {
       return createFeed(createClient({ url, authorization }), form);
     };
 
+    const SignOut = () => <button type="button" onClick={useForget()}>Sign out</button>;
+
     export const TREES: Record<string, (state: object, id: string) => ReactNode> = {
       query: (state, id) => (
         <QueryApp>
@@ -66,7 +68,7 @@ const RENDERING: Record<string, string> = {
         </QueryApp>
       ),
       urql: (state, id) => <UrqlApp state={state as never}><UrqlWorkflow id={id} /></UrqlApp>,
-      bell: () => <QueryApp><Bell /></QueryApp>,
+      bell: (_state, user) => <QueryApp>{user === 'nobody' ? null : <Bell user={user} />}<SignOut /></QueryApp>,
       feeds: () => <FeedForm action={callGateway} />,
       apollo: (state, id) => <ApolloApp state={state as never}><ApolloWorkflow id={id} /></ApolloApp>,
     };
@@ -109,7 +111,7 @@ function serveApp(server: ServerModule, script: string): RequestListener {
       return;
     }
     if (name === 'bell') {
-      sendPage(response, server.TREES.bell({}, ''), '{}');
+      sendPage(response, server.TREES.bell({}, id), '{}');
       return;
     }
     const client = CLIENTS.find((candidate) => candidate === name);
@@ -316,10 +318,17 @@ it('its bell counts what is new every 30 seconds while the page is shown, and ag
   const trigger = (transactionId: string) =>
     gateway.data(
       `mutation ($event: EventInput!) { triggerEvent(input: { event: $event }) { ... on TriggerEventSuccess { event { isProcessed } } } }`,
-      { event: { workflow: 'comment-mention', subscriberIds: ['user-4711'], transactionId } },
+      {
+        event: {
+          workflow: 'comment-mention',
+          subscriberIds: ['user-4711'],
+          transactionId,
+          payload: { authorName: transactionId },
+        },
+      },
     );
   expect(await trigger('bell-1')).toEqual({ triggerEvent: { event: { isProcessed: true } } });
-  await using visitor = await visit(browser, `${app.url}/bell`);
+  await using visitor = await visit(browser, `${app.url}/bell/user-4711`);
   const { page } = visitor;
   const badge = page.getByRole('status').first();
   await page.clock.install();
@@ -353,6 +362,12 @@ it('its bell counts what is new every 30 seconds while the page is shown, and ag
   await page.getByRole('button', { name: 'Notifications' }).click();
   const buttons = page.getByRole('button', { name: 'Mark as read' });
   await expect.poll(() => buttons.count()).toBe(2);
+  await trigger('bell-3');
+  await page.clock.runFor(30_000); // The open list shows it.
+  await expect.poll(() => buttons.count()).toBe(3);
+  await page.getByText('bell-3 mentioned you').waitFor();
+  await page.getByRole('button', { name: 'Mark as read: bell-3' }).click();
+  await expect.poll(() => buttons.count()).toBe(2);
   gateway.forget();
   await buttons.first().click();
   await page.getByText('1 new').waitFor();
@@ -360,11 +375,67 @@ it('its bell counts what is new every 30 seconds while the page is shown, and ag
   expect(gateway.upstream('POST ').map(({ path }) => path)).toEqual(['/v1/subscribers/user-4711/messages/mark-as']);
   await buttons.click();
   await expect.poll(() => badge.textContent()).toBe('');
-  await gateway.data('mutation { deleteMessagesByTransaction(input: { transactionId: "bell-1" }) { __typename } }');
-  await gateway.data('mutation { deleteMessagesByTransaction(input: { transactionId: "bell-2" }) { __typename } }');
+  for (const id of ['bell-1', 'bell-2', 'bell-3']) {
+    await gateway.data(`mutation { deleteMessagesByTransaction(input: { transactionId: "${id}" }) { __typename } }`);
+  }
   await page.reload();
   await page.getByRole('button', { name: 'Notifications' }).click();
   await page.getByText('Nothing yet.').waitFor();
+  expect(visitor.problems).toEqual([]);
+});
+
+it('the bell of docs/react.md loads all pages, links addresses, and keeps nothing of a person who signs out', async () => {
+  const send = (workflow: string, payload: object) =>
+    gateway.data(
+      `mutation ($event: EventInput!) { triggerEvent(input: { event: $event }) { ... on TriggerEventSuccess { event { isProcessed } } } }`,
+      { event: { workflow, subscriberIds: ['user-1'], payload } },
+    );
+  for (let i = 1; i <= 24; i += 1) {
+    await send('comment-mention', { authorName: `Weaver ${i}.`, discussionTitle: 'Wool & silk' });
+  }
+  await send('payment-failed', { billingUrl: 'javascript:alert(1)' });
+  await send('payment-failed', { billingUrl: 'https://pay.example.com/?bill=7&step=2' });
+  await using visitor = await visit(browser, `${app.url}/bell/nobody`);
+  const { page } = visitor;
+  const signIn = async (user: string) => {
+    await page.context().addCookies([{ name: 'session', value: user, url: app.url }]);
+    await page.evaluate((id) => Reflect.get(globalThis, 'show')(id), user);
+  };
+  await signIn('user-1');
+  await page.getByText('26 new').waitFor();
+  await page.getByRole('button', { name: 'Notifications' }).click();
+  const items = page.getByRole('listitem');
+  await expect.poll(() => items.count()).toBe(10);
+  const more = page.getByRole('button', { name: 'Show more' });
+  await more.click();
+  await expect.poll(() => items.count()).toBe(20);
+  await more.click();
+  await expect.poll(() => items.count()).toBe(26);
+  await more.waitFor({ state: 'detached' });
+  const texts = await items.allTextContents();
+  expect(texts.slice(2).map((text) => /Weaver \d+\. mentioned you in "Wool & silk"/.exec(text)?.[0])).toEqual(
+    Array.from({ length: 24 }, (_, i) => `Weaver ${24 - i}. mentioned you in "Wool & silk"`),
+  );
+  const addresses = page.getByRole('link').evaluateAll((links) => links.map((link) => link.getAttribute('href')));
+  expect(await addresses).toEqual(['https://pay.example.com/?bill=7&step=2']);
+
+  const held = Promise.withResolvers<void>();
+  await page.route('**/graphql', (route) => held.promise.then(() => route.continue()));
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  gateway.forget();
+  await signIn('user-2'); // On the same page, without a view in between.
+  await page.getByText('Loading…').waitFor();
+  expect(await page.locator('#root').textContent()).not.toMatch(/Weaver|new/);
+  held.resolve();
+  await page.getByText('Nothing yet.').waitFor();
+  expect(gateway.upstream().filter(({ path }) => !path.includes('/subscribers/user-2/'))).toEqual([]);
+
+  await page.route('**/notification-token', (route) => route.fulfill({ status: 503, body: '{}' }));
+  gateway.forget();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await signIn('user-3');
+  await page.getByText('The token request failed (503).').waitFor();
+  expect(gateway.upstream()).toEqual([]);
   expect(visitor.problems).toEqual([]);
 });
 

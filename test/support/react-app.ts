@@ -9,8 +9,10 @@ const PAGE = read('docs/react.md');
 /** Files that docs/react.md leaves to its readers. */
 const OTHERS: Record<string, string> = {
   'lib/session.ts': `
-    export const userOf = async ({ headers }: Request): Promise<{ id: string } | undefined> =>
-      headers.get('cookie')?.includes('session=1') ? { id: 'user-4711' } : undefined;
+    export const userOf = async ({ headers }: Request): Promise<{ id: string } | undefined> => {
+      const [, id] = /session=([\\w-]+)/.exec(headers.get('cookie') ?? '') ?? [];
+      return id === undefined ? undefined : { id: id === '1' ? 'user-4711' : id };
+    };
   `,
   'app/layout.tsx': `
     import type { ReactNode } from 'react';
