@@ -35,6 +35,9 @@ const TABS = ['NotificationGroups', 'NotificationStats', 'WorkflowPage', 'Workfl
 /** The same on the sandbox: first the life of a notification, to run in this order. */
 const SANDBOX_TABS = ['TriggerEvent', 'Inbox', 'MarkMessages', 'DeleteMessagesByTransaction', 'NotificationStats'];
 
+/** The same if nothing can be triggered: a sample person's inbox. */
+const INBOX_TABS = ['UnseenMessages', 'Inbox', 'MarkAllMessages', 'InboxPreferences'];
+
 /** Variables of these tabs in place of the examples: the statistics of today, and the messages that the first tab sends. */
 const SANDBOX_VARIABLES: Readonly<Record<string, Pick<PageOperation, 'variables'>>> = {
   NotificationStats: { variables: '{ "days": 1 }' },
@@ -91,9 +94,11 @@ const NO_ICON: OutgoingResponse = { status: 204, headers: { 'cache-control': 'ma
 
 function describeApi(isSandbox: boolean, moduleSchema: GraphQLSchema | undefined) {
   const shipped = loadOperations(moduleSchema).map(({ calls: _, ...operation }) => operation);
-  const hasLife = isSandbox && SANDBOX_TABS.every((tab) => shipped.some(({ name }) => name === tab));
+  const onSandbox = isSandbox ? [SANDBOX_TABS, INBOX_TABS] : [];
+  const tabs = onSandbox.find((names) => names.every((tab) => shipped.some(({ name }) => name === tab))) ?? TABS;
+  const hasLife = tabs === SANDBOX_TABS;
   return {
-    tabs: hasLife ? SANDBOX_TABS : TABS,
+    tabs,
     operations: shipped.map((operation) => ({ ...operation, ...(hasLife && SANDBOX_VARIABLES[operation.name]) })),
     errorCodes: Object.fromEntries(
       Object.entries(ERROR_CODES).map(([code, { meaning, remedy }]) => [
