@@ -40,24 +40,26 @@ export function InboxRow({
         <span className="inbox-note">
           {createdAt !== null && <time dateTime={createdAt}>{formatTime(createdAt)}</time>}
         </span>
-        {/* With a token, the gateway sends no address that would run code. */}
-        {cta?.url != null && (
-          <Link
-            className="button button-quiet"
-            href={cta.url}
-            target={cta.target === '_blank' ? '_blank' : '_self'}
-            rel="noopener"
-            aria-label={`Open: ${title}`}
-            {...(canMark && { onPress: markAsRead })}
-          >
-            Open
-          </Link>
-        )}
-        {refusal === undefined && (
-          <Button className="button button-quiet" onPress={() => onMark(id, read ? 'UNREAD' : 'READ')}>
-            {read ? 'Mark as unread' : 'Mark as read'}
-          </Button>
-        )}
+        <span className="inbox-actions">
+          {/* With a token, the gateway sends no address that would run code. */}
+          {cta?.url != null && (
+            <Link
+              className="button button-quiet"
+              href={cta.url}
+              target={cta.target === '_blank' ? '_blank' : '_self'}
+              rel="noopener"
+              aria-label={`Open: ${title}`}
+              {...(canMark && { onPress: markAsRead })}
+            >
+              Open
+            </Link>
+          )}
+          {refusal === undefined && (
+            <Button className="button button-quiet" onPress={() => onMark(id, read ? 'UNREAD' : 'READ')}>
+              {read ? 'Mark as unread' : 'Mark as read'}
+            </Button>
+          )}
+        </span>
       </span>
     </GridListItem>
   );
