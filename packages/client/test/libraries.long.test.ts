@@ -75,7 +75,7 @@ const startApollo =
     return async (document, variables) =>
       isMutation(document)
         ? (await apollo.mutate({ mutation: document, variables })).data
-        : (await apollo.query({ query: document, variables })).data;
+        : (await apollo.query({ query: document, variables, fetchPolicy: 'network-only' })).data; // Others can have it.
   };
 
 /** Functions that create each client as an app would, with its cache if any. */
