@@ -26,14 +26,15 @@ export type RequestArguments<Variables> =
     : [variables: Variables, options?: RequestOptions];
 
 /** `Authorization` header, or a function that returns it. */
-type Authorization = string | (() => string | undefined | Promise<string | undefined>);
+type Authorization = string | ((expired?: string) => string | undefined | Promise<string | undefined>);
 
 export interface ClientOptions {
   /** URL of the gateway's GraphQL endpoint, such as `https://graphql.example.com/graphql`. */
   url: string | URL;
   /**
-   * Value of the `Authorization` header: `Bearer <token>`, or `ApiKey <key>` on a server. A function is called for every attempt, so it
-   * can renew an expired token. If it throws, `request` throws the same error.
+   * Value of the `Authorization` header: `Bearer <token>`, or `ApiKey <key>` on a server. A function is called for every attempt. If the gateway says that
+   * the token has expired, it is called once more, with the expired value, and the request is sent again if it returns another one. If it throws, `request`
+   * throws the same error.
    * @default no header
    */
   authorization?: Authorization;
@@ -109,7 +110,7 @@ export function createClient({
       extensions,
     });
     return sendWithRetries({
-      authorize: () => authorizedHeaders(headers, authorization),
+      authorize: (expired) => authorizedHeaders(headers, authorization, expired),
       send: async (authorized) =>
         readResult(
           await fetch(url, {
@@ -175,8 +176,12 @@ function requestHeaders(
 }
 
 /** Returns the headers of one attempt: with the credential, unless they already have one. */
-async function authorizedHeaders(headers: Headers, authorization: Authorization | undefined): Promise<Headers> {
-  const credential = typeof authorization === 'function' ? await authorization() : authorization;
+async function authorizedHeaders(
+  headers: Headers,
+  authorization: Authorization | undefined,
+  expired: string | undefined,
+): Promise<Headers> {
+  const credential = typeof authorization === 'function' ? await authorization(expired) : authorization;
   const all = new Headers(headers);
   if (credential !== undefined && !all.has('authorization')) {
     all.set('authorization', credential);

@@ -34,8 +34,8 @@ export interface RetryEvent {
  */
 export async function sendWithRetries<Result>(
   request: Repeatability & {
-    /** Returns the headers of an attempt. If it fails, the request fails. */
-    authorize: () => Promise<Headers>;
+    /** Returns the headers of an attempt, if possible with another credential than an expired one. If it fails, the request fails. */
+    authorize: (expired?: string) => Promise<Headers>;
     /** Sends the request once. */
     send: (headers: Headers) => Promise<OperationResult<Result>>;
     signal: AbortSignal | undefined;
@@ -47,15 +47,22 @@ export async function sendWithRetries<Result>(
   const endsAt = performance.now() + maxSeconds * 1_000;
   let best: OperationResult<Result> | undefined;
   let isOutcomeUnknown = false;
+  let headers = await request.authorize();
+  let isRenewed = false;
   for (let attempt = 1; ; attempt += 1) {
-    const current = await settle(request.send(await request.authorize()));
+    const current = await settle(request.send(headers));
     if (request.signal?.aborted && 'cause' in current) {
       throw current.cause;
     }
     if (!request.isWrite) {
       best = pickBetter<Result>(best, current);
     }
-    const seconds = attempt < maxAttempts && canRepeat(current, request) ? waitOf(current, attempt) : undefined;
+    const isLast = attempt >= maxAttempts;
+    const renewed: Headers | undefined =
+      isLast || isRenewed || !isExpired(current) ? undefined : await renew(headers, request.authorize);
+    isRenewed ||= renewed !== undefined;
+    const wait = isLast || !canRepeat(current, request) ? undefined : waitOf(current, attempt);
+    const seconds = renewed === undefined ? wait : 0;
     const leftMs = endsAt - performance.now();
     if (seconds === undefined || seconds * 1_000 > leftMs) {
       return finish(best === undefined ? current : { result: best }, attempt, isOutcomeUnknown);
@@ -65,6 +72,7 @@ export async function sendWithRetries<Result>(
     const waitMs = Math.ceil(Math.min(seconds * 1_000 * (1 + Math.random() / 4), leftMs, MAX_SLEEP_MS));
     request.onRetry?.({ attempt, waitMs, ...describe(current) });
     await sleep(waitMs, request.signal);
+    headers = renewed ?? (await request.authorize());
   }
 }
 
@@ -145,6 +153,20 @@ interface Repeatability {
   isWrite: boolean;
   /** Whether the caller chose an idempotency key, so that repeats after an unknown outcome are safe. */
   hasOwnKey: boolean;
+}
+
+/** Returns whether the gateway refused a request, before it executed anything, because its token has expired. */
+const isExpired = (attempt: Attempt<unknown>): boolean =>
+  'result' in attempt && attempt.result.errors?.[0]?.extensions.reason === 'TOKEN_EXPIRED';
+
+/** Returns the headers with another credential than the expired one. Returns undefined if there is no other. */
+async function renew(
+  headers: Headers,
+  authorize: (expired?: string) => Promise<Headers>,
+): Promise<Headers | undefined> {
+  const expired = headers.get('authorization') ?? undefined;
+  const renewed = await authorize(expired);
+  return renewed.get('authorization') === expired ? undefined : renewed;
 }
 
 /** Wait before the first repeat if the gateway asks for none, in seconds. It doubles for each further one. */

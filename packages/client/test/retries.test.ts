@@ -4,6 +4,7 @@ import { startGateway } from '../../../test/support/gateway.ts';
 import { guards } from '../../../test/support/guards.ts';
 import { feed, group } from '../../../test/support/records.ts';
 import { type Script, startService } from '../../../test/support/service.ts';
+import { clientsOf, createSigner } from '../../../test/support/tokens.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
 import {
   type ClientOptions,
@@ -18,6 +19,8 @@ import {
 guards('packages/client/src/retry.ts', 'canRepeat');
 guards('packages/client/src/retry.ts', 'finish');
 guards('packages/client/src/retry.ts', 'isUnapplied');
+guards('packages/client/src/retry.ts', 'isExpired');
+guards('packages/client/src/retry.ts', 'renew');
 guards('packages/client/src/retry.ts', 'sendWithRetries');
 
 const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
@@ -132,6 +135,90 @@ describe.concurrent('the client', () => {
     expect(off.attempts).toBe(1);
     const client = createClient({ url: test.url, authorization, retries: false });
     expect((await client.request(NotificationGroupsDocument)).attempts).toBe(1);
+  });
+});
+
+describe('an expired token', () => {
+  const signer = createSigner();
+  const gateway = { clients: clientsOf(signer) };
+  const old = () => signer.bearer({ exp: 1 });
+
+  /** Starts a client that has these tokens, one after the other, and keeps the last one. Notes which values it was told to renew. */
+  async function startWithTokens(tokens: string[], options: TestOptions = {}) {
+    const asked: (string | undefined)[] = [];
+    const sent: unknown[] = [];
+    const client = await startClient(() => ({ status: 201, body: { data: feed() } }), {
+      gateway,
+      async authorization(expired) {
+        asked.push(expired);
+        return (tokens.length > 1 ? tokens.shift() : tokens[0]) ?? '';
+      },
+      fetch(url, init) {
+        sent.push(new Headers(init.headers).get('authorization'));
+        return fetch(url, init);
+      },
+      ...options,
+    });
+    return { ...client, asked, sent };
+  }
+
+  it('is renewed once, and the request sent again, also a mutation', async () => {
+    const [expired, renewed] = [await old(), await signer.bearer()];
+    await using test = await startWithTokens([expired, renewed]);
+
+    const { data, attempts } = await test.notigraph.request(CreateFeedDocument, NAMED);
+
+    expect(data?.createFeed).toMatchObject({ __typename: 'CreateFeedSuccess' });
+    expect({ attempts, asked: test.asked, sent: test.sent }).toEqual({
+      attempts: 2,
+      asked: [undefined, expired],
+      sent: [expired, renewed],
+    });
+    expect(test.retries).toMatchObject([
+      { attempt: 1, waitMs: 0, errors: [{ extensions: { reason: 'TOKEN_EXPIRED' } }] },
+    ]);
+    expect(test.keys()).toHaveLength(1);
+  });
+
+  it.each([
+    ['there is no other token', async () => [await old()], {}, 1],
+    ['the next one has expired too', async () => [await old(), await signer.bearer({ exp: 2 }), await old()], {}, 2],
+    ['retries are off', async () => [await old(), await signer.bearer()], { retries: false }, 1],
+    ['it is a constant', old, {}, 1],
+  ] satisfies [string, () => Promise<string | string[]>, TestOptions, number][])(
+    'is the result if %s',
+    async (_, tokens, options, attempts) => {
+      const value = await tokens();
+      await using test = await startWithTokens(
+        [value].flat(),
+        typeof value === 'string' ? { ...options, authorization: value } : options,
+      );
+
+      const result = await test.notigraph.request(NotificationGroupsDocument);
+
+      expect(result).toMatchObject({ attempts, status: 401, errors: [{ extensions: { reason: 'TOKEN_EXPIRED' } }] });
+      expect(test.sent).toHaveLength(attempts);
+      expect(test.upstream.requests).toEqual([]);
+    },
+  );
+
+  it('is not renewed for another reason', async () => {
+    await using test = await startWithTokens(['Bearer none', await signer.bearer()]);
+    const { errors } = await test.notigraph.request(NotificationGroupsDocument);
+    expect(errors).toMatchObject([{ extensions: { reason: 'TOKEN_INVALID' } }]);
+    expect(test.asked).toEqual([undefined]);
+  });
+
+  it('that can’t be renewed ends the request with the error of the function', async () => {
+    const failure = new Error('The session server is down.');
+    const expired = await old();
+    await using test = await startWithTokens([], {
+      authorization: async (value) => (value === undefined ? expired : Promise.reject(failure)),
+    });
+    await expect(test.notigraph.request(NotificationGroupsDocument)).rejects.toBe(failure);
+    expect(test.sent).toEqual([expired]);
+    const without = createClient({ url: test.url, authorization: () => Promise.reject(failure) });
+    await expect(without.request(NotificationGroupsDocument)).rejects.toBe(failure);
   });
 });
 
