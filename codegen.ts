@@ -3,7 +3,13 @@
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { lexicographicSortSchema } from 'graphql';
-import { writeManifest, writeMocks, writePossibleTypes, writeTypedDocuments } from './codegen/app-files.ts';
+import {
+  writeCacheSettings,
+  writeManifest,
+  writeMocks,
+  writePossibleTypes,
+  writeTypedDocuments,
+} from './codegen/app-files.ts';
 import { writeChartSchema, writeConfigSchema } from './codegen/config-schema.ts';
 import {
   writeErrorCodeTable,
@@ -97,7 +103,7 @@ async function generate(): Promise<Record<string, string>> {
     ...pageWith('docs/from-novu.md', 'rest', writeRestTable(full)),
     ...pageWith('docs/frontend.md', 'scopes', writeScopesTable(full)),
     ...pageWith('docs/caching.md', 'invalidation', writeInvalidationTable(full)),
-    'packages/client/src/possible-types.gen.ts': writePossibleTypes(full),
+    'packages/client/src/cache-settings.gen.ts': writePossibleTypes(full) + writeCacheSettings(full),
     'packages/client/src/documents.gen.ts': await writeTypedDocuments({
       operations,
       schema: full,

@@ -2,7 +2,17 @@
 
 import { codegen } from '@graphql-codegen/core';
 import * as typescriptOperations from '@graphql-codegen/typescript-operations';
-import { type DocumentNode, type GraphQLSchema, isAbstractType, parse, printSchema } from 'graphql';
+import {
+  type DocumentNode,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  getNamedType,
+  isAbstractType,
+  isNonNullType,
+  isObjectType,
+  parse,
+  printSchema,
+} from 'graphql';
 import { sha256Of } from '../src/graphql/documents/manifest.ts';
 import type { AppOperation } from './documents.ts';
 
@@ -64,6 +74,48 @@ export function writePossibleTypes(schema: GraphQLSchema): string {
     });
   const doc = "/** The types of each interface and union: `possibleTypes` of Apollo Client's `InMemoryCache`. */\n";
   return `${doc}export const possibleTypes: Record<string, string[]> = {\n${entries.join('')}};\n`;
+}
+
+/**
+ * Writes the settings of normalized caches for the types of records that have no `id`, or may have none: Graphcache must know that this is intended, and Apollo
+ * Client merges parts of records. Results of mutations need none.
+ */
+export function writeCacheSettings(schema: GraphQLSchema): string {
+  const query = schema.getQueryType();
+  const types = [...(query ? reachableFrom(query, schema) : [])]
+    .filter((type) => type !== query && !isNonNullType(type.getFields().id?.type))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  const hasId = (type: GraphQLObjectType) => 'id' in type.getFields();
+  const keys = types.map((type) => `  ${type.name}: ${hasId(type) ? 'idIfAny' : 'noId'},\n`);
+  const policies = types.filter((type) => !hasId(type)).map(({ name }) => `  ${name}: { merge: true },\n`);
+  return `
+const noId = () => null;
+const idIfAny = ({ id }: { id?: unknown }) => (typeof id === 'string' ? id : null);
+
+/** The types of records that may have no \`id\`: \`keys\` of urql's \`@urql/exchange-graphcache\`, which keeps these with the record that has them. */
+export const keys: Record<string, (record: { id?: unknown }) => string | null> = {
+${keys.join('')}};
+
+/** The types without an \`id\` that are parts of records: \`typePolicies\` of Apollo Client's \`InMemoryCache\`, which then merges their fields. */
+export const typePolicies: Record<string, { merge: true }> = {
+${policies.join('')}};
+`;
+}
+
+/** Returns the object types that the fields of a type lead to, and the type. */
+function reachableFrom(type: GraphQLObjectType, schema: GraphQLSchema): Set<GraphQLObjectType> {
+  const found = new Set([type]);
+  // A loop over a set includes what it adds.
+  for (const each of found) {
+    for (const field of Object.values(each.getFields())) {
+      const target = getNamedType(field.type);
+      const targets = isAbstractType(target) ? schema.getPossibleTypes(target) : [target].filter(isObjectType);
+      for (const other of targets) {
+        found.add(other);
+      }
+    }
+  }
+  return found;
 }
 
 /** Omits empty lists, a fifth of a document. Parsers may omit them too, so no client relies on them. */

@@ -46,6 +46,7 @@ it('docs/client.md has a program for each client, with texts and with ids', () =
     undefined,
     undefined,
     '@urql/core',
+    '@urql/core',
     '@apollo/client',
     'graphql-request',
     'relay-runtime',

@@ -2,14 +2,17 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gql, InMemoryCache } from '@apollo/client';
+import { codegen } from '@graphql-codegen/core';
+import * as typescriptOperations from '@graphql-codegen/typescript-operations';
 import { formatDocument } from '@urql/core';
-import { type DocumentNode, parse, print } from 'graphql';
+import { type DocumentNode, isScalarType, isSpecifiedScalarType, parse, print } from 'graphql';
 import { expect, it } from 'vitest';
 import { writeManifest, writeTypedDocuments } from '../../../codegen/app-files.ts';
 import { DocumentError, loadDocuments } from '../../../codegen/documents.ts';
 import { sha256Of } from '../../../src/graphql/documents/manifest.ts';
 import { loadOperations } from '../../../src/graphql/documents/shipped-operations.ts';
-import { createSchema } from '../../../src/graphql/schema.ts';
+import { createSchema, printSdl } from '../../../src/graphql/schema.ts';
+import { blocks, read } from '../../../test/support/docs.ts';
 import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';
 
 const schema = createSchema();
@@ -159,4 +162,23 @@ it.each([
   ],
 ])('%s stops codegen with one sentence', async (_title, files, sentence) => {
   await expect(load(files)).rejects.toThrow(new DocumentError(sentence));
+});
+
+it('with the scalars of docs/client.md, no scalar is unknown to an app’s code generator, and without them they are', async () => {
+  const block = blocks(read('docs/client.md'), 'json').find((text) => text.includes('scalars')) ?? '{}';
+  const { config } = JSON.parse(block);
+  const generate = (options: object) =>
+    codegen({
+      schema: parse(printSdl(schema)),
+      documents: [{ document: parse('query W { workflow(idOrIdentifier: "a") { createdAt data } }') }],
+      filename: 'graphql.ts',
+      config: options,
+      plugins: [{ typescriptOperations: {} }],
+      pluginMap: { typescriptOperations },
+    });
+
+  expect(await generate({})).toMatch(/createdAt: unknown/);
+  expect(await generate(config)).toMatch(/createdAt: string \| null, data: Record<string, unknown> \| null/);
+  const own = Object.values(schema.getTypeMap()).filter((type) => isScalarType(type) && !isSpecifiedScalarType(type));
+  expect(Object.keys(config.scalars).toSorted()).toEqual(own.map(({ name }) => name).toSorted());
 });

@@ -1,17 +1,24 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { parse, print, visit } from 'graphql';
 import { type ConcreteRequest, createOperationDescriptor, type Environment, type Snapshot } from 'relay-runtime';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
-import { loadOperations } from '../../../src/graphql/documents/shipped-operations.ts';
+import { printSdl } from '../../../src/graphql/schema.ts';
 import { blocks, GATEWAY, ROOT, read } from '../../../test/support/docs.ts';
 import { startGateway } from '../../../test/support/gateway.ts';
 import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';
-import { documentOf, isMutation } from '../../../test/support/shipped-documents.ts';
+import {
+  documentOf,
+  isMutation,
+  shippedModules,
+  shippedOperations,
+  shippedSchema,
+} from '../../../test/support/shipped-documents.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
+import { useInbox } from './inbox-scenario.ts';
 
 const PAGE = read('docs/client.md');
 
@@ -25,6 +32,9 @@ let app: Awaited<ReturnType<typeof createTemporaryFolder>>;
 /** Documents that Relay compiled, by id. */
 let manifest: Record<string, string>;
 
+/** Relay's compiler rejects variables that have a default and can't be null. */
+const toNullable = (text: string): string => text.replaceAll('Int! =', 'Int =');
+
 /** Returns the name of an operation in Relay, which requires this ending. */
 const nameOf = (name: string): string => name + (isMutation(documentOf(name)) ? 'Mutation' : 'Query');
 
@@ -36,13 +46,14 @@ async function write(file: string, text: string): Promise<string> {
 
 beforeAll(async () => {
   app = await createTemporaryFolder();
-  await cp(join(ROOT, 'schema/schema.graphql'), app.path(CONFIG.schema));
+  await mkdir(app.path('node_modules'));
   await symlink(join(ROOT, 'node_modules/relay-runtime'), app.path('node_modules/relay-runtime'), 'dir');
   await write('package.json', '{ "type": "module" }');
   await write('relay.config.json', JSON.stringify({ ...CONFIG, language: 'javascript' })); // Which needs no compilation.
+  await write(CONFIG.schema, printSdl(shippedSchema));
   await write(CONFIG.persistConfig.file, '{}');
-  for (const { name, query } of loadOperations()) {
-    const renamed = query.replace(/^(query|mutation) \w+/m, `$1 ${nameOf(name)}`);
+  for (const { name, query } of shippedOperations) {
+    const renamed = toNullable(query).replace(/^(query|mutation) \w+/m, `$1 ${nameOf(name)}`);
     await write(`${CONFIG.src}/${name}.js`, `graphql\`${renamed}\`;\n`);
   }
   const compiler = join(ROOT, 'node_modules/relay-compiler/cli.js');
@@ -63,18 +74,20 @@ const normalize = (text: string): string =>
 
 it('Relay’s compiler accepts the shipped operations, and adds no ids to them', () => {
   const texts = Object.values(manifest).map(normalize);
-  expect(texts.toSorted()).toEqual(
-    loadOperations()
-      .map(({ query }) => normalize(query))
-      .toSorted(),
-  );
+  expect(texts.toSorted()).toEqual(shippedOperations.map(({ query }) => normalize(toNullable(query))).toSorted());
 });
+
+/** The shipped documents by id, with which tests ask the gateway without Relay. */
+const shippedTexts = Object.fromEntries(
+  shippedOperations.map(({ name }) => [documentOf(name).__meta__.hash, documentOf(name).__meta__.text]),
+);
 
 /** Starts a gateway that accepts only the app's documents, and Relay's environment for it. */
 async function startApp() {
   const gateway = await startGateway({
     service: 'sandbox',
-    trustedDocuments: { manifests: [manifest] },
+    modules: shippedModules,
+    trustedDocuments: { manifests: [manifest, shippedTexts] },
     clients: { server: { trustedDocuments: 'enforce' } },
   });
   const program = PROGRAM.replace(`${GATEWAY}/graphql`, gateway.url).replace('Bearer', 'ApiKey');
@@ -84,6 +97,7 @@ async function startApp() {
   const warnings = vi.spyOn(console, 'error').mockReturnValue();
   onTestFinished(() => warnings.mockRestore());
   return {
+    gateway,
     warnings,
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
     /** Sends an operation and writes its result to the store. @returns the response, and the reader of its data in the store */
@@ -111,7 +125,7 @@ it('one store holds the responses of all shipped operations, and reads each of t
   await using relay = await startApp();
   const queries: { name: string; read: () => Snapshot }[] = [];
 
-  for (const { name, variables = '{}' } of loadOperations()) {
+  for (const { name, variables = '{}' } of shippedOperations) {
     const { data, read } = await relay.send(name, JSON.parse(variables));
     expect(read().data).toEqual(withoutTypenames(data));
     queries.push(...(isMutation(documentOf(name)) ? [] : [{ name, read }]));
@@ -133,5 +147,40 @@ it('the results of a deletion, and of one that fails, leave the deleted record a
   expect(deleted.data).toMatchObject({ deleteNotificationGroup: { deletedId: group.id } });
   expect(missing.data).toMatchObject({ deleteNotificationGroup: { code: 'NOT_FOUND' } });
   expect(read().data).toEqual(data);
+  expect(relay.warnings.mock.calls).toEqual([]);
+});
+
+it('Relay shows the inbox as it is after each change, and loads the list once', async () => {
+  await using relay = await startApp();
+  const sent: string[] = [];
+  const send = (name: string, variables: object) => {
+    sent.push(name);
+    return relay.send(name, variables);
+  };
+
+  const warnings = await useInbox(relay.gateway, {
+    sent,
+    send,
+    async show(name, variables) {
+      const { read } = await send(name, variables);
+      return () => (read().isMissingData ? undefined : read().data); // Relay would load it again.
+    },
+  });
+
+  expect(warnings).toEqual([]);
+});
+
+it('keeps a message of the inbox apart from the one with its id that operators see', async () => {
+  await using relay = await startApp();
+  const person = { subscriberId: 'customer-1001' };
+
+  const list = await relay.send('Messages', { ...person, channel: 'IN_APP' });
+  const inbox = await relay.send('Inbox', person);
+
+  const idsIn = (data: unknown): string[] =>
+    [...JSON.stringify(data).matchAll(/"id":"([0-9a-f]{24})"/g)].map(([, id = '']) => id);
+  expect(idsIn(list.data)).toEqual(expect.arrayContaining(idsIn(inbox.data)));
+  expect(list.read().data).toEqual(withoutTypenames(list.data));
+  expect(inbox.read().data).toEqual(withoutTypenames(inbox.data));
   expect(relay.warnings.mock.calls).toEqual([]);
 });

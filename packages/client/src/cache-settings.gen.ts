@@ -29,3 +29,56 @@ export const possibleTypes: Record<string, string[]> = {
   UpdateWorkflowPreferenceResult: ['ConflictError', 'InvalidInputError', 'NotFoundError', 'UpdateWorkflowPreferenceSuccess'],
   UpdateWorkflowStatusResult: ['ConflictError', 'InvalidInputError', 'NotFoundError', 'UpdateWorkflowStatusSuccess'],
 };
+
+const noId = () => null;
+const idIfAny = ({ id }: { id?: unknown }) => (typeof id === 'string' ? id : null);
+
+/** The types of records that may have no `id`: `keys` of urql's `@urql/exchange-graphcache`, which keeps these with the record that has them. */
+export const keys: Record<string, (record: { id?: unknown }) => string | null> = {
+  Feed: idIfAny,
+  InboxButton: noId,
+  InboxCount: noId,
+  InboxCta: noId,
+  InboxPage: noId,
+  Message: idIfAny,
+  MessagePage: noId,
+  NotificationGroup: idIfAny,
+  PreferenceSettings: noId,
+  StatsEntry: noId,
+  StepFilter: idIfAny,
+  StepFilterCondition: noId,
+  StepMetadata: noId,
+  StepTemplate: noId,
+  Subscriber: idIfAny,
+  SubscriberPage: noId,
+  TemplateVariable: idIfAny,
+  TimedSettings: noId,
+  Topic: idIfAny,
+  TopicPage: noId,
+  TriggerVariable: idIfAny,
+  WorkflowPage: noId,
+  WorkflowStep: idIfAny,
+  WorkflowStepSummary: noId,
+  WorkflowSummary: noId,
+  WorkflowTrigger: idIfAny,
+};
+
+/** The types without an `id` that are parts of records: `typePolicies` of Apollo Client's `InMemoryCache`, which then merges their fields. */
+export const typePolicies: Record<string, { merge: true }> = {
+  InboxButton: { merge: true },
+  InboxCount: { merge: true },
+  InboxCta: { merge: true },
+  InboxPage: { merge: true },
+  MessagePage: { merge: true },
+  PreferenceSettings: { merge: true },
+  StatsEntry: { merge: true },
+  StepFilterCondition: { merge: true },
+  StepMetadata: { merge: true },
+  StepTemplate: { merge: true },
+  SubscriberPage: { merge: true },
+  TimedSettings: { merge: true },
+  TopicPage: { merge: true },
+  WorkflowPage: { merge: true },
+  WorkflowStepSummary: { merge: true },
+  WorkflowSummary: { merge: true },
+};
