@@ -71,7 +71,7 @@ export function writeInvalidationTable(schema: GraphQLSchema): string {
       );
       const reads = kinds.map((kind) => READS[kind]).join(', ') || 'none';
       const modules = new Set(fields.map(({ module }) => module));
-      return [fields.map(({ name }) => code(name)).join(', '), code(endpoint), reads, [...modules].join()];
+      return [fields.map(({ name }) => code(name)).join(', '), code(endpoint), reads, [...modules].join(', ')];
     });
   return table(['mutation', 'REST', 'no longer used', 'module'], rows);
 }
