@@ -88,7 +88,7 @@ function runAsMutation({ isMutation }: WrappedField, resolve: Resolve): Resolve 
     : (source, args, context, info) => runMutation(context, info.fieldName, () => resolve(source, args, context, info));
 }
 
-/** If the operation is only explained: records the calls of a root field, and leaves out fields whose calls are planned, or that can do anything. */
+/** If the operation is only explained: records the calls of a field that makes some, and leaves out those that can do anything. */
 function explainCalls({ isRoot, isMutation, extensions, declared }: WrappedField, resolve: Resolve): Resolve {
   if (!isRoot && declared.length === 0) {
     return resolve;
@@ -98,9 +98,6 @@ function explainCalls({ isRoot, isMutation, extensions, declared }: WrappedField
     const { explainer } = context;
     if (explainer === undefined) {
       return resolve(source, args, context, info);
-    }
-    if (!isRoot) {
-      return null; // Its calls are planned, so they must not be recorded too.
     }
     const run = () => resolve(source, args, context, info);
     return isSkipped ? explainer.skip(info) : explainer.run(info, args, context, run);

@@ -218,7 +218,17 @@ const notesOf = ({ isDeclared, max = 3 }: { isDeclared: boolean; max?: number })
         nullable: true,
         extensions: follow(),
         description: 'Notes that take no call.',
-        resolve: () => ['d1', 'd2'].map((_id) => ({ _id, authorId: 'a1' })),
+        resolve: () => ['d1', 'd2'].map((_id) => ({ _id, authorId: `author of ${_id}` })),
+      }),
+      loading: t.field({
+        type: Note,
+        nullable: true,
+        extensions: follow(),
+        description: 'A note that is there before the team that the field loads.',
+        resolve(_root, _args, ctx) {
+          void ctx.loaders.load(team, 't1');
+          return { _id: 'loading', authorId: 'a1' };
+        },
       }),
       desk: t.field({
         type: Note,
@@ -370,27 +380,33 @@ it.each<[string, string, explained: string[], undeclared: string[]]>([
   [
     'a field of a record that takes no call',
     '{ desk { author } }',
-    ['1 [] GET authors/{id} 0..1 Note.author'],
+    ['1 [] GET authors/{id} 1..1 Note.author'],
     ['Note.author GET /v1/authors/{id}'],
   ],
   [
     'fields of a list that takes no call',
     '{ desks { author } }',
-    ['1 [] GET authors/{id} 0..2 Note.author'],
+    ['1 [] GET authors/{id} 1..1 Note.author', '2 [] GET authors/{id} 1..1 Note.author'],
+    ['Note.author GET /v1/authors/{id}'],
+  ],
+  [
+    'a field of a record that is there before the call',
+    '{ loading { author } }',
+    ['1 [] GET teams/{id} 1..1 Query.loading', '2 [1] GET authors/{id} 0..1 Note.author'],
     ['Note.author GET /v1/authors/{id}'],
   ],
   [
     'a loader whose maximum is declared, under two names',
     '{ desk { a: linked(id: "x") { id } b: linked(id: "y") { id } } }',
-    ['1 [] GET teams 0..2 Note.linked', '2 [] GET teams/{id} 0..2 Note.linked'],
+    ['1 [] GET teams 1..1 Note.linked'],
     ['Note.linked GET /v1/teams/{id}'],
   ],
   [
     'a field whose maximum depends on its arguments',
     '{ desk { no: copy(fetch: false) { author } yes: copy(fetch: true) { author } } }',
     [
-      '1 [] GET authors/{id} 0..1 Note.author',
-      '2 [] GET notes/{id} 0..1 Note.copy',
+      '1 [] GET authors/{id} 1..1 Note.author',
+      '2 [] GET notes/{id} 1..1 Note.copy',
       '3 [2] GET authors/{id} 0..1 Note.author',
     ],
     ['Note.author GET /v1/authors/{id}', 'Note.copy GET /v1/notes/{id}'],

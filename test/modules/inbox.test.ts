@@ -6,7 +6,7 @@ import { createSchema, printSdl } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
 import inbox from '../../src/modules/inbox.ts';
 import { connectAgent } from '../support/agent.ts';
-import { linesOf, sendExplain } from '../support/explain.ts';
+import { type Explanation, linesOf, sendExplain } from '../support/explain.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import {
@@ -521,19 +521,78 @@ it('the action of a message is completed with its button, and one that the perso
   }
 });
 
-it('is explained, with a read per field of the inbox', async () => {
-  await using gateway = await start();
-  const query = `{ inbox ${WHOLE_INBOX.replace('content', 'workflow { name }')} }`;
-  const { body } = await sendExplain(gateway, { query }, { authorization: await bearer() });
-  expect(linesOf(body.extensions?.explain ?? expect.unreachable())).toEqual([
-    '1 [] GET subscribers/{subscriberId}/notifications/feed 0..1 Inbox.messages',
-    '2 [] GET subscribers/{subscriberId}/notifications/unseen 0..1 Inbox.unseen',
-    '3 [] GET subscribers/{subscriberId}/notifications/feed 0..1 Inbox.unread',
-    '4 [] GET subscribers/{subscriberId}/preferences 0..1 Inbox.preferences',
-    '5 [] GET subscribers/{subscriberId}/preferences/global 0..1 Inbox.globalPreferences',
-    '6 [1] GET workflows/{workflowIdOrIdentifier} 0..50 InboxMessage.workflow',
-  ]);
-  expect(gateway.service.requests).toEqual([]);
+describe('an explanation', () => {
+  const explain = async (gateway: Awaited<ReturnType<typeof start>>, query: string) => {
+    const { body } = await sendExplain(gateway, { query }, { authorization: await bearer() });
+    const explanation = body.extensions?.explain ?? expect.unreachable(JSON.stringify(body));
+    return { ...body, explanation, lines: linesOf(explanation) };
+  };
+  const pathsOf = ({ calls }: Explanation) => calls.map(({ curl }) => /'http:\/\/[^/]+([^']+)'/.exec(curl ?? '')?.[1]);
+
+  it('has the read of each field of the inbox, with its command', async () => {
+    await using gateway = await start();
+    const query = `{ inbox ${WHOLE_INBOX.replace('content', 'workflow { name }')} }`;
+    const { data, errors, explanation, lines } = await explain(gateway, query);
+    expect(lines).toEqual([
+      '1 [] GET subscribers/{subscriberId}/notifications/feed 1..1 Inbox.messages',
+      '2 [] GET subscribers/{subscriberId}/notifications/unseen 1..1 Inbox.unseen',
+      '3 [] GET subscribers/{subscriberId}/notifications/feed 1..1 Inbox.unread',
+      '4 [] GET subscribers/{subscriberId}/preferences 1..1 Inbox.preferences',
+      '5 [] GET subscribers/{subscriberId}/preferences/global 1..1 Inbox.globalPreferences',
+      '6 [1] GET workflows/{workflowIdOrIdentifier} 0..45 InboxMessage.workflow',
+    ]);
+    const paths = pathsOf(explanation);
+    expect([data, errors, explanation.budget]).toEqual([{ inbox: null }, undefined, { min: 5, max: 50, limit: 50 }]);
+    expect(gateway.service.requests).toEqual([]);
+    await gateway.send(query, {}, { authorization: await bearer() });
+    expect(gateway.service.requests.map(({ path }) => path)).toEqual([...paths.slice(0, 5), '/v1/workflows/w1']);
+  });
+
+  it('has the reads of each name and person, and none of a field that fails', async () => {
+    await using gateway = await start();
+    const query = `{
+      mine: inbox { first: messages(limit: 5) { page } second: messages(page: 1) { messages { workflow { name } } } }
+      inbox(subscriberId: "user-1") { unseen { count } messages(limit: 0) { messages { workflow { name } } } }
+    }`;
+    const { errors, explanation, lines } = await explain(gateway, query);
+    expect(lines).toEqual([
+      '1 [] GET subscribers/{subscriberId}/notifications/feed 1..1 Inbox.messages',
+      '2 [] GET subscribers/{subscriberId}/notifications/feed 1..1 Inbox.messages',
+      '3 [] GET subscribers/{subscriberId}/notifications/unseen 1..1 Inbox.unseen',
+      '4 [2] GET workflows/{workflowIdOrIdentifier} 0..47 InboxMessage.workflow',
+    ]);
+    expect(pathsOf(explanation).map((path) => path?.slice('/v1/subscribers/user-1/notifications/'.length))).toEqual([
+      'feed?page=0&limit=5',
+      'feed?page=1&limit=10',
+      'unseen?seen=false&limit=100',
+      undefined,
+    ]);
+    expect(errors?.map(({ path, message }) => [path, message])).toEqual([
+      [['inbox', 'messages'], expect.stringContaining('limit must be between 1 and 100')],
+    ]);
+  });
+
+  it('has the inboxes of different people, if an API key asks for them', async () => {
+    await using gateway = await start();
+    const query =
+      '{ a: inbox(subscriberId: "a") { unseen { count } } b: inbox(subscriberId: "b") { unseen { count } } }';
+    await gateway.accept('server');
+    const { body } = await sendExplain(gateway, { query }, { authorization: 'ApiKey server' });
+    expect(pathsOf(body.extensions?.explain ?? expect.unreachable())).toEqual(
+      ['a', 'b'].map((id) => `/v1/subscribers/${id}/notifications/unseen?seen=false&limit=100`),
+    );
+  });
+
+  it('has the reads of the inbox after a change as what can follow', async () => {
+    await using gateway = await start();
+    const mark = `markAllMessages(input: { as: READ }) { ... on MarkAllMessagesSuccess { inbox { unseen { count } } } }`;
+    expect((await explain(gateway, `mutation { a: ${mark} b: ${mark} }`)).lines).toEqual([
+      '1 [] POST subscribers/{subscriberId}/messages/mark-all 1..1 Mutation.markAllMessages',
+      '2 [1] GET subscribers/{subscriberId}/notifications/unseen 0..1 Inbox.unseen',
+      '3 [1,2] POST subscribers/{subscriberId}/messages/mark-all 1..1 Mutation.markAllMessages',
+      '4 [3] GET subscribers/{subscriberId}/notifications/unseen 0..1 Inbox.unseen',
+    ]);
+  });
 });
 
 it('reads are neither stored nor shared between people, but those of one person at the same time are one call', async () => {

@@ -10,6 +10,7 @@ import {
   isAbstractType,
   isCompositeType,
   isListType,
+  responsePathAsArray,
   type SelectionSetNode,
 } from 'graphql';
 import { orUndefined } from '../../lib/caught.ts';
@@ -37,21 +38,21 @@ interface Objects {
   readonly after: readonly number[];
 }
 
-/** Call, recorded instead of sent. Its owner is the root field or the loader's record that needs it. */
+/** Call, recorded instead of sent. Its owner is the field or the loader's record that needs it. */
 export type RecordedCall = Readonly<{ owner: string; request: UpstreamRequest }>;
 
-/** Returns the key of a root field in the response, which is unique in the operation. */
-export const keyOf = ({ path }: GraphQLResolveInfo): string => String(path.key);
+/** Returns the place of a field in the response, such as `inbox.messages`, which is unique in the operation. */
+export const keyOf = ({ path }: GraphQLResolveInfo): string => responsePathAsArray(path).join('.');
 
-/** Returns the name of a root field, such as `Query.workflow`. */
+/** Returns the name of a field, such as `Query.workflow`. */
 export const nameOf = ({ parentType, fieldName }: GraphQLResolveInfo): string => `${parentType.name}.${fieldName}`;
 
 /**
- * Returns the dependent fields of a root field: itself, or those of its selection.
+ * Returns the dependent fields of a field that was run: itself, or those of its selection.
  *
- * @param calls its recorded calls, their ids, and the field's value without data, such as a list of nulls
+ * @param calls its recorded calls, their ids, and the value of a root field without data, such as a list of nulls
  */
-export function dependentsOfRoot(
+export function dependentsOfRun(
   info: GraphQLResolveInfo,
   args: Record<string, unknown>,
   { recorded, after, value }: { recorded: readonly RecordedCall[]; after: readonly number[]; value: unknown },
@@ -60,14 +61,16 @@ export function dependentsOfRoot(
   const key = keyOf(info);
   const declared = dependentCallsOf(parentType.getFields()[fieldName]?.extensions);
   const needs = declared.flatMap((calls) => {
-    const isOwn = ({ owner }: RecordedCall) => (owner === key) === (calls.options.loader === undefined);
-    const found = recorded.filter((call) => isOwn(call) && call.request.endpoint === calls.endpoint);
-    const max = calls.maxOf(() => args) - found.length;
+    const { loader } = calls.options;
+    const isOwn = ({ owner, request: { endpoint } }: RecordedCall) =>
+      (owner === key) === (loader === undefined) &&
+      (endpoint === calls.endpoint || endpoint === loader?.many?.endpoint);
+    const found = recorded.filter(isOwn).length;
+    const max = calls.maxOf(() => args) - found;
     return max > 0 ? { calls, max } : [];
   });
-  // Without data, the length of a list is known if it needs none, or each item is a record that was not read.
-  const isKnown =
-    Array.isArray(value) && value.length > 0 && (recorded.length === 0 || value.every((each) => each === null));
+  // Without data, the length of a list is known if each item is a record that was not read.
+  const isKnown = Array.isArray(value) && value.length > 0 && value.every((each) => each === null);
   const list = getNullableType(type);
   const isFlat = isListType(list) && !isList(list.ofType);
   const count = !isList(type) ? 1 : isKnown && isFlat ? value.length : Number.POSITIVE_INFINITY;

@@ -1,7 +1,13 @@
 // Plans the REST calls of an operation without sending any.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type ExecutionResult, type GraphQLResolveInfo, isNonNullType, OperationTypeNode } from 'graphql';
+import {
+  type ExecutionResult,
+  type GraphQLResolveInfo,
+  isNonNullType,
+  OperationTypeNode,
+  responsePathAsArray,
+} from 'graphql';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
 import { NotSent, type RecordedCache, type Recorder } from '../../upstream/recorder.ts';
@@ -11,7 +17,7 @@ import { badUserInput } from '../arguments.ts';
 import { runWith } from '../field-context.ts';
 import { type FieldContext, type LoaderEndpoints, listName, readOf, recordName } from '../loaders.ts';
 import type { DependentCalls } from './declared-calls.ts';
-import { type Dependent, dependentsOfRoot, keyOf, nameOf, type RecordedCall } from './dependents.ts';
+import { type Dependent, dependentsOfRun, keyOf, nameOf, type RecordedCall } from './dependents.ts';
 import { FieldCalls } from './field-calls.ts';
 
 /** Plan of an operation's REST calls, in `extensions.explain` of the response. */
@@ -62,15 +68,15 @@ interface PlannedCall extends Omit<ExplainedCall, 'method' | 'route' | 'cache' |
   owners?: readonly string[];
 }
 
-/** Root fields that run at the same time, and the calls that were recorded meanwhile. */
+/** Fields that run at the same time, and the calls that were recorded meanwhile. */
 interface Step {
-  readonly fields: RootField[];
+  readonly fields: RunField[];
   readonly recorded: RecordedCall[];
   /** Records that loaders take from the response of a call for all of them. */
   readonly taken: { records: readonly string[]; call: string; loader: LoaderEndpoints }[];
 }
 
-interface RootField {
+interface RunField {
   readonly info: GraphQLResolveInfo;
   readonly args: Record<string, unknown>;
   /** Recorded calls that it needs. Empty until the operation has been executed. */
@@ -84,7 +90,7 @@ const BUDGET_REASON = 'None if earlier calls use up the call budget.';
 /** Owner of the calls of the host's plugins. No field has this key. */
 const PLUGINS = 'the plugins';
 
-const namesOf = (fields: readonly RootField[]): string[] => fields.map(({ info }) => nameOf(info));
+const namesOf = (fields: readonly RunField[]): string[] => fields.map(({ info }) => nameOf(info));
 
 const idsOf = (calls: readonly PlannedCall[]): number[] => calls.map(({ id }) => id);
 
@@ -113,15 +119,21 @@ export class Explainer extends FieldCalls {
     this.client = this.clientOf(PLUGINS);
   }
 
-  /** Runs the resolver of a root field with a client and loaders that record its calls. */
+  /** Runs the resolver of a field with a client and loaders that record its calls. One that follows calls is null: what it needs is planned. */
   run(info: GraphQLResolveInfo, args: Record<string, unknown>, context: FieldContext, resolve: () => unknown): unknown {
-    const isMutation = info.operation.operation === OperationTypeNode.MUTATION;
+    const step = this.#step;
+    const key = keyOf(info);
+    const parents = step.fields.filter((field) => key.startsWith(`${keyOf(field.info)}.`));
+    if (parents.some((parent) => this.#callsOf(parent, step) !== undefined)) {
+      return null;
+    }
+    const isMutation = parents.length === 0 && info.operation.operation === OperationTypeNode.MUTATION;
     if (isMutation && this.#step.fields.length > 0) {
       this.#step = { fields: [], recorded: [], taken: [] };
       this.#steps.push(this.#step);
     }
     this.#step.fields.push({ info, args, calls: [] });
-    const start = () => runWith({ context, own: this.contextOf(keyOf(info), context.loaders) }, resolve);
+    const start = () => runWith({ context, own: this.contextOf(key, context.loaders) }, resolve);
     return isMutation ? recordWrites(async () => start()) : start();
   }
 
@@ -150,7 +162,7 @@ export class Explainer extends FieldCalls {
       scopes: [...scopes],
     };
     const called = this.#steps.flatMap(({ fields }) => fields.filter(({ calls }) => calls.length > 0));
-    const nulls = Object.fromEntries(called.map(({ info }) => [keyOf(info), null]));
+    const nulls = Object.fromEntries(called.map(({ info }) => [String(responsePathAsArray(info.path)[0]), null]));
     const { data } = result;
     return {
       ...result,
@@ -177,16 +189,23 @@ export class Explainer extends FieldCalls {
       const start = this.#calls.length;
       this.#addRecorded(step, previous);
       const dependents = step.fields.flatMap(({ info, args, calls }) => {
-        const owners = this.ownersOf(keyOf(info));
-        const recorded = step.recorded.filter(({ owner }) => owners.has(owner));
+        const recorded = this.#callsOf({ info }, step);
         const value = data[keyOf(info)];
-        const hasFailed = recorded.length === 0 && value == null;
-        return hasFailed ? [] : dependentsOfRoot(info, args, { recorded, after: idsOf(calls), value });
+        const hasFailed = recorded?.length === 0 && value == null;
+        const isReal = recorded === undefined; // So those of its selection were run too.
+        return isReal || hasFailed ? [] : dependentsOfRun(info, args, { recorded, after: idsOf(calls), value });
       });
       this.#addDependents(dependents, start);
       const ids = idsOf(this.#calls.slice(start));
       previous = ids.length > 0 ? ids : previous;
     }
+  }
+
+  /** Returns the recorded calls that a field needs; undefined if it needs none, so that its value is the real one. */
+  #callsOf({ info }: Pick<RunField, 'info'>, { recorded }: Step): RecordedCall[] | undefined {
+    const owners = this.ownersOf(keyOf(info));
+    const calls = recorded.filter(({ owner }) => owners.has(owner));
+    return owners.size > 1 || calls.length > 0 ? calls : undefined; // Loaders call later.
   }
 
   /**
