@@ -45,19 +45,11 @@ const failuresIn = (events: readonly TriggeredEventBody[]): string[] =>
 
 export default defineShipped('notigraph/modules/events', (toolkit) => {
   const { assertRange, badResponse, builder, endpoint, mutation } = toolkit;
-  const trigger = endpoint('POST /v1/events/trigger', {
-    idempotent: true,
-    identifiedBy: ['acknowledged', 'status'],
-    empties: ['statistics'],
-  })
+  const options = { idempotent: true, identifiedBy: ['acknowledged', 'status'], empties: ['statistics'] } as const;
+  const trigger = endpoint('POST /v1/events/trigger', options)
     .takes<{ body: EventBody }>()
     .returns<TriggeredEventBody>();
-  const triggerAll = endpoint('POST /v1/events/trigger/bulk', {
-    expect: 'list',
-    idempotent: true,
-    identifiedBy: ['acknowledged', 'status'],
-    empties: ['statistics'],
-  })
+  const triggerAll = endpoint('POST /v1/events/trigger/bulk', { ...options, expect: 'list' })
     .takes<{ body: { events: EventBody[] } }>()
     .returns<TriggeredEventBody[]>();
   const cancel = endpoint('DELETE /v1/events/trigger/{transactionId}', { expect: 'value', empties: ['statistics'] });
