@@ -24,9 +24,8 @@ export const idField = <Body extends { _id?: string; id?: string }>(
   note = '',
 ): FieldRef<GraphTypes> =>
   t.id({
-    nullable: true,
     extensions: shows('_id', 'id'),
-    description: `The ${noun}'s id, or null if the service sent none.${note}`,
+    ...optional(`The ${noun}'s id, or null if the service sent none.${note}`),
     resolve: ({ _id, id }) => _id ?? id,
   });
 
@@ -44,8 +43,7 @@ export const jsonField = <Body>(
 ): FieldRef<GraphTypes> =>
   t.field({
     type: 'JSONObject',
-    nullable: true,
-    description: `${description} ${MASKED}`,
+    ...optional(`${description} ${MASKED}`),
     resolve: (record, _args, { identity }) => visibleJson(partOf(record), identity),
   });
 
@@ -60,15 +58,13 @@ export const contentFields = <Body extends { content?: string | readonly object[
   show: typeof visibleJson,
 ): FieldMap => ({
   content: t.string({
-    nullable: true,
-    description: `${description} Null if the content is in \`contentBlocks\`.`,
+    ...optional(`${description} Null if the content is in \`contentBlocks\`.`),
     resolve: ({ content }, _args, { identity }) => (typeof content === 'string' ? show(content, identity) : null),
   }),
   contentBlocks: t.field({
     type: ['JSONObject'],
-    nullable: true,
     extensions: shows('content'),
-    description: 'The blocks of an email made with the visual editor. Null if the content is in `content`.',
+    ...optional('The blocks of an email made with the visual editor. Null if the content is in `content`.'),
     resolve: ({ content }, _args, { identity }) =>
       Array.isArray(content) ? content.map((block) => visibleJson(block, identity)) : null,
   }),
@@ -105,9 +101,8 @@ export function extraField<Body extends object>(
   );
   return t.field({
     type: 'JSONObject',
-    nullable: true,
     extensions: requireScopes(`${noun}:extra`),
-    description: `The members that no other field shows, as sent by the service. Null if there are none. ${MASKED}`,
+    ...optional(`The members that no other field shows, as sent by the service. Null if there are none. ${MASKED}`),
     resolve(record, _args, { identity }, { parentType }) {
       const extra = isRecord(record) ? extraOf(record, parentType) : null;
       return extra && visibleJson(extra, identity, 'likely', record);

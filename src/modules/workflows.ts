@@ -2,7 +2,7 @@
 
 import { defineShipped } from '../graphql/module.ts';
 import { assertPage, definePage, type PageBody, pageArg, sizeArg } from '../graphql/pages.ts';
-import { idField, listField, shows } from '../graphql/record-fields.ts';
+import { idField, listField, optional, shows } from '../graphql/record-fields.ts';
 import { requireValue } from '../graphql/sent-values.ts';
 import { idOf, workflows } from '../graphql/types/workflow.ts';
 import { workflowSteps } from '../graphql/types/workflow-step.ts';
@@ -30,9 +30,8 @@ export default defineShipped('notigraph/modules/workflows', (toolkit) => {
       stepId: idField(t, 'step'),
       ...stepFields(t),
       type: t.string({
-        nullable: true,
         extensions: shows('template'),
-        description: 'The channel or kind of the step, such as `email`, `in_app` or `digest`.',
+        ...optional('The channel or kind of the step, such as `email`, `in_app` or `digest`.'),
         resolve: ({ template }) => template?.type,
       }),
     }),

@@ -50,8 +50,7 @@ export const messages = defineModule('messages', ({ builder, mutation }) => {
         transactionId: t.exposeID('transactionId', { description: 'The id of the transaction.' }),
         channel: t.expose('channel', {
           type: Channel,
-          nullable: true,
-          description: 'The channel whose messages were deleted. Null if they were deleted on all channels.',
+          ...optional('The channel whose messages were deleted. Null if they were deleted on all channels.'),
         }),
       }),
     },

@@ -82,18 +82,15 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
       'A condition of a filter. A comparison has a `field`. In other conditions, such as a nested group, `field`, `operator` and `value` are null, and `extra` has the members.',
     fields: (t) => ({
       field: t.string({
-        nullable: true,
-        description: 'The name of the field to compare. Null if the condition is not a comparison.',
+        ...optional('The name of the field to compare. Null if the condition is not a comparison.'),
         resolve: (condition) => shown(condition, 'field'),
       }),
       value: t.string({
-        nullable: true,
-        description: 'The value to compare the field with. Null if it is a list or an object, which `extra` has.',
+        ...optional('The value to compare the field with. Null if it is a list or an object, which `extra` has.'),
         resolve: (condition) => shown(condition, 'value'),
       }),
       operator: t.string({
-        nullable: true,
-        description: 'The comparison, such as `LARGER` or `EQUAL`.',
+        ...optional('The comparison, such as `LARGER` or `EQUAL`.'),
         resolve: (condition) => shown(condition, 'operator'),
       }),
       on: t.exposeString(
@@ -128,15 +125,13 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
     filters: listField(t, 'filters', StepFilter, 'The conditions under which the step runs. Empty if it always runs.'),
     parentId: t.field({
       type: 'JSON',
-      nullable: true,
       extensions: shows('_parentId'),
-      description: 'The previous step, as sent by the service. Null for the first step.',
+      ...optional('The previous step, as sent by the service. Null for the first step.'),
       resolve: ({ _parentId }, _args, { identity }) => visibleJson(_parentId, identity),
     }),
     metadata: t.expose('metadata', {
       type: StepMetadata,
-      nullable: true,
-      description: 'The settings of a digest or delay. Null for other steps.',
+      ...optional('The settings of a digest or delay. Null for other steps.'),
     }),
     replyCallback: jsonField(
       t,
@@ -153,8 +148,7 @@ export const workflowSteps = defineModule('workflowSteps', ({ builder }) => {
       ...stepFields(t),
       template: t.expose('template', {
         type: StepTemplate,
-        nullable: true,
-        description: 'The content to send. Null if the service sent none.',
+        ...optional('The content to send. Null if the service sent none.'),
       }),
     }),
   });

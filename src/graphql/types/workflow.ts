@@ -96,11 +96,7 @@ export const workflows = defineModule('workflows', (toolkit) => {
       '_parentId',
       optional('The id of the workflow in another environment that this one was copied from. Null if it is no copy.'),
     ),
-    data: t.expose('data', {
-      type: 'JSONObject',
-      nullable: true,
-      description: 'Your own key/value pairs. Null if there are none.',
-    }),
+    data: t.expose('data', { type: 'JSONObject', ...optional('Your own key/value pairs. Null if there are none.') }),
     workflowIntegrationStatus: jsonField(
       t,
       'The channels that have an active provider, as sent by the service. Null if it sent none.',
