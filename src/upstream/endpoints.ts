@@ -26,6 +26,8 @@ const RECORD = ['_id', 'id', '_environmentId'];
 const FEED = ['_id', 'identifier'];
 const NAME = { confirms: ['name'] };
 const GROUP = { identifiedBy: RECORD, recordIds: ['id'] };
+const GROUP_WRITE = { idempotent: true, identifiedBy: RECORD, ...NAME };
+const GROUP_READ = { resource: 'notificationGroups', kind: 'workflows' }; // Workflows embed their group.
 
 /** Creates a feed. The service rejects an existing name with 409. */
 export const createFeed = endpoint('POST /v1/feeds', { idempotent: true, identifiedBy: FEED, ...NAME })
@@ -47,29 +49,21 @@ export const deleteMessagesByTransaction = endpoint('DELETE /v1/messages/transac
 
 export const getNotificationGroup = endpoint('GET /v1/notification-groups/{id}', {
   ...GROUP,
-  cached: { resource: 'notificationGroups', kind: 'workflows' }, // Workflows embed their group.
+  cached: GROUP_READ,
 }).returns<NotificationGroupBody>();
 
 /** Returns all groups. The service has no pagination. */
 export const listNotificationGroups = endpoint('GET /v1/notification-groups', {
   expect: 'list',
   identifiedBy: RECORD,
-  cached: { resource: 'notificationGroups', kind: 'workflows' },
+  cached: GROUP_READ,
 }).returns<NotificationGroupBody[]>();
 
-export const createNotificationGroup = endpoint('POST /v1/notification-groups', {
-  idempotent: true,
-  identifiedBy: RECORD,
-  ...NAME,
-})
+export const createNotificationGroup = endpoint('POST /v1/notification-groups', GROUP_WRITE)
   .takes<{ body: { name: string } }>()
   .returns<NotificationGroupBody>();
 
-export const updateNotificationGroup = endpoint('PATCH /v1/notification-groups/{id}', {
-  idempotent: true,
-  ...GROUP,
-  ...NAME,
-})
+export const updateNotificationGroup = endpoint('PATCH /v1/notification-groups/{id}', { ...GROUP_WRITE, ...GROUP })
   .takes<{ body: { name: string } }>()
   .returns<NotificationGroupBody>();
 
