@@ -1,13 +1,7 @@
 // Plans the REST calls of an operation without sending any.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import {
-  type ExecutionResult,
-  type GraphQLResolveInfo,
-  isNonNullType,
-  OperationTypeNode,
-  responsePathAsArray,
-} from 'graphql';
+import { type ExecutionResult, type GraphQLResolveInfo, isNonNullType, OperationTypeNode } from 'graphql';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
 import { NotSent, type RecordedCache, type Recorder } from '../../upstream/recorder.ts';
@@ -162,7 +156,7 @@ export class Explainer extends FieldCalls {
       scopes: [...scopes],
     };
     const called = this.#steps.flatMap(({ fields }) => fields.filter(({ calls }) => calls.length > 0));
-    const nulls = Object.fromEntries(called.map(({ info }) => [String(responsePathAsArray(info.path)[0]), null]));
+    const nulls = Object.fromEntries(called.map(({ info }) => [keyOf(info).replace(/\..*/, ''), null]));
     const { data } = result;
     return {
       ...result,
