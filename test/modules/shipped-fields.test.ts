@@ -187,7 +187,7 @@ const MODULES = [events, inbox, messages, subscribers, topics, workflowPages];
 it('every endpoint of the shipped modules has a field that is tested', () => {
   const endpoints = endpointsOf(createSchema(undefined, MODULES)).slice(CONTRACT.length);
   expect(SHIPPED.map(({ endpoint }) => endpoint).toSorted()).toEqual(
-    endpoints.map(({ method, route }) => `${method} ${route}`).toSorted(),
+    [...new Set(endpoints.map(({ method, route }) => `${method} ${route}`))].toSorted(), // Two modules share some.
   );
 });
 

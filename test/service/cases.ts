@@ -751,7 +751,11 @@ export const casesOf = (invalid: number): Readonly<Record<string, readonly Case[
       run: 'UpdateGlobalPreferences',
       input: { subscriberId: '{run}-ada', enabled: true },
       gives: { preferences: { enabled: true } },
-      sends: [`GET ${ADA}/preferences/global 200`, `PATCH ${ADA}/preferences {"enabled":true} 200`],
+      sends: [
+        `GET ${ADA}/preferences 200`,
+        `GET ${ADA}/preferences/global 200`,
+        `PATCH ${ADA}/preferences {"enabled":true} 200`,
+      ],
     },
     {
       of: 'an unknown subscriber',
