@@ -118,21 +118,24 @@ function findPart(from: number, to: number): { size: number; number: number } {
   return { size, number: Math.floor(from / size) };
 }
 
-/** Returns the position of the first record that follows another one, whether or not that is in the list. */
+/**
+ * Returns the position of the first record that follows another one, whether or not that is in the list. If it isn't, records of the same time follow too:
+ * it was marked or deleted, as were those before it, and none may be left out.
+ */
 function startOf(rows: readonly Listed[], after: string): number {
   const position = rows.findIndex((row) => idOf(row) === after);
-  const start = position >= 0 ? position + 1 : rows.findIndex((row) => isOlder(idOf(row), after));
+  const start = position >= 0 ? position + 1 : rows.findIndex((row) => secondsBetween(idOf(row), after) <= 1);
   return start < 0 ? rows.length : start;
 }
 
-/** Ids of the service begin with the second of creation, then come the process and its counter. */
-const RECORD_ID = /^([\da-f]{8})([\da-f]{10})([\da-f]{6})$/i;
+/** Ids of the service begin with the second of creation. What follows in them is not in the order of the list. */
+const RECORD_ID = /^([\da-f]{8})[\da-f]{16}$/i;
 
-/** Whether a record was created before another, or may have been: in one second, only ids of one process tell. */
-export function isOlder(id: string | undefined, other: string): boolean {
-  const [, second = '', process, count = ''] = RECORD_ID.exec(id ?? '') ?? [];
-  const [, otherSecond = '', otherProcess, otherCount = ''] = RECORD_ID.exec(other) ?? [];
-  return second === otherSecond
-    ? process !== otherProcess || count < otherCount
-    : second < otherSecond && second !== '';
+/** Returns how many seconds later a record was created than another; NaN if their ids don't tell. */
+function secondsBetween(id: string | undefined, other: string): number {
+  const [own, earlier] = [id ?? '', other].map((each) => Number.parseInt(RECORD_ID.exec(each)?.[1] ?? '', 16));
+  return (own ?? Number.NaN) - (earlier ?? Number.NaN);
 }
+
+/** Whether a record was certainly created before another. */
+export const isOlder = (id: string | undefined, other: string): boolean => secondsBetween(id, other) < -1;

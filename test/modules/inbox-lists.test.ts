@@ -156,11 +156,14 @@ describe('the messages that follow one', () => {
     expect(ids.slice(0, 120)).toEqual(all.slice(0, 120));
   });
 
-  it('are those of the same second too if ids do not tell which is older', async () => {
-    const [first, second] = [store(5, { _id: idAt(5, 1) }), store(5, { _id: idAt(5, 9, 'bbbbbbbbbb') })];
-    await using service = await start([store(1), first, second]);
-    expect((await service.read(`read: false, after: "${idAt(5, 2)}"`)).ids).toContain(second._id);
-    expect((await service.read(`after: "${first._id}"`)).ids).toContain(store(1)._id);
+  it('are all of the same time if the message is not in the list: ids of one second are in another order', async () => {
+    const times = ['.900', '.800', '.700'].map((ms) => store(5).createdAt.replace('.000', ms));
+    const stored = [3, 7, 9].map((count, i) => store(5, { _id: idAt(5, count), createdAt: times[i] ?? '' }));
+    const shown = stored.slice(1).map(({ _id }) => _id); // The first one was marked, and the others follow it.
+    await using service = await start([store(1), store(9), ...stored.slice(1)]);
+    expect((await service.read(`read: false, after: "${idAt(5, 3)}"`)).ids).toEqual([...shown, store(1)._id]);
+    expect((await service.read(`read: false, after: "${idAt(4, 3)}"`)).ids).toEqual([...shown, store(1)._id]);
+    expect((await service.read(`after: "${idAt(5, 7)}"`)).ids).toEqual([idAt(5, 9), store(1)._id]);
   });
 
   it('can only be found from a message of the list if ids have another form', async () => {
