@@ -15,6 +15,7 @@ const MAX_PAGE = 10;
 export interface TopicBody {
   _id?: string;
   key: string;
+  /** Missing in topics from newer endpoints of the service. */
   name: string;
   subscribers?: readonly string[];
 }
@@ -62,7 +63,10 @@ export default defineShipped('notigraph/modules/topics', (toolkit) => {
     fields: (t) => ({
       key: t.exposeID('key', { description: 'The key with which apps name the topic. Unique within the environment.' }),
       id: t.exposeID('_id', { nullable: true, description: "The topic's id, or null if the service sent none." }),
-      name: t.exposeString('name', { description: 'The name that people see.' }),
+      name: t.string({
+        description: 'The name that people see. The key if it has none.',
+        resolve: ({ name, key }) => name ?? key,
+      }),
       subscriberIds: t.field({
         type: ['ID'],
         description: 'The ids of its subscribers in your system.',
