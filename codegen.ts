@@ -32,7 +32,7 @@ import inbox from './src/modules/inbox.ts';
 import messages from './src/modules/messages.ts';
 import workflowPages from './src/modules/workflows.ts';
 
-/** Documents of all releases, which stay trusted. Those of this version are added with --released. */
+/** Documents of all releases, which stay trusted. Those of this version are added with --released-documents. */
 const RELEASED_DOCUMENTS = 'schema/released-documents.json';
 
 const pathOf = (file: string): URL => new URL(file, import.meta.url);
@@ -84,10 +84,8 @@ async function generate(): Promise<Record<string, string>> {
     'packages/testing/src/endpoints.gen.ts': writeEndpoints(),
     'src/settings/scopes.gen.ts': writeScopes(schema),
     'schema/schema.graphql': printSdl(schema),
-    ...(process.argv.includes('--released') && {
-      'schema/released.graphql': printSdl(full),
-      [RELEASED_DOCUMENTS]: writeManifest([], texts),
-    }),
+    ...(process.argv.includes('--released') && { 'schema/released.graphql': printSdl(full) }),
+    ...(process.argv.includes('--released-documents') && { [RELEASED_DOCUMENTS]: writeManifest([], texts) }),
     'src/settings/gateway-options.gen.ts': writeGatewayOptions(),
     'schema/config.schema.json': writeConfigSchema(),
     'deploy/helm/values.schema.json': writeChartSchema(

@@ -102,11 +102,12 @@ const findUncleared = (sent: object = {}, received: unknown): string[] =>
     value !== undefined && isEmpty(value) && isRecord(received) && !isEmpty(received[name]) ? [name] : [],
   );
 
-/** Returns the members that have another value in the response. Services may trim texts and write them in lower case. */
+/** Returns the members that have another value in the response. Services may trim texts and write them in lower case. Objects are checked by the schema. */
 const findUnapplied = (names: readonly string[], sent: object = {}, received: unknown): string[] =>
   names.filter((name) => {
     const [own, kept] = [sent, received].map((each) => (isRecord(each) ? each[name] : undefined));
-    return own != null && kept !== undefined && String(own).trim().toLowerCase() !== String(kept).trim().toLowerCase();
+    const isShown = own != null && kept !== undefined && !(kept instanceof Object);
+    return isShown && String(own).trim().toLowerCase() !== String(kept).trim().toLowerCase();
   });
 
 const isEmpty = (value: unknown): boolean =>
