@@ -35,7 +35,7 @@ const TOKEN = `${encode({ alg: 'RS256', kid: '1' })}.${encode({ iss: 'https://lo
 const LOAD: readonly (readonly [authorization: string, query: string])[] = [
   [`ApiKey ${SANDBOX_KEYS.development}`, '{ notificationGroups { name } }'],
   [`ApiKey ${SANDBOX_KEYS.development}`, '{ workflow(idOrIdentifier: "unknown") { name } }'],
-  [`ApiKey ${SANDBOX_KEYS.development}`, 'mutation { createNotificationGroup(input: { name: "Load" }) { __typename } }'],
+  [`ApiKey ${SANDBOX_KEYS.development}`, 'mutation { createFeed(input: { name: "Activity" }) { __typename } }'], // It exists.
   [`ApiKey ${SANDBOX_KEYS.development}`, '{ unknown }'],
   ['ApiKey wrong', '{ notificationGroups { name } }'],
   ['nothing', '{ notificationGroups { name } }'],
