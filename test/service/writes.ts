@@ -99,11 +99,14 @@ function readReport(name: string, body: Readonly<Record<string, unknown>>): Repo
     if (code === undefined) {
       return replayed === true ? 'REPLAYED' : 'APPLIED';
     }
-    if (reason === 'IDEMPOTENCY_IN_PROGRESS' || reason === 'ALREADY_EXISTS') {
-      return reason === 'ALREADY_EXISTS' ? 'EXISTS' : 'IN_PROGRESS';
+    if (reason === 'ALREADY_EXISTS') {
+      return 'EXISTS';
     }
   }
-  const { outcome, replayed } = recordOf(recordOf(arrayOf(body.errors)[0]).extensions);
+  const { outcome, replayed, upstream } = recordOf(recordOf(arrayOf(body.errors)[0]).extensions);
+  if (outcome === 'UNKNOWN' && recordOf(upstream).status === 409) {
+    return 'IN_PROGRESS';
+  }
   if (outcome !== 'NOT_APPLIED' && outcome !== 'UNKNOWN') {
     throw new Error(`The write ${name} has no outcome: ${JSON.stringify(body)}`);
   }
