@@ -245,7 +245,7 @@ const queuesToDrain = (): Promise<void> =>
         );
         return (await Promise.all(states)).flat();
       },
-      { timeout: 60_000, interval: 100 },
+      { timeout: 180_000, interval: 100 },
     )
     .toEqual([]);
 
