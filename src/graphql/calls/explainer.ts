@@ -71,6 +71,8 @@ interface Step {
 }
 
 interface RunField {
+  /** Place in the response, see `keyOf`. */
+  readonly key: string;
   readonly info: GraphQLResolveInfo;
   readonly args: Record<string, unknown>;
   /** Recorded calls that it needs. Empty until the operation has been executed. */
@@ -117,7 +119,7 @@ export class Explainer extends FieldCalls {
   run(info: GraphQLResolveInfo, args: Record<string, unknown>, context: FieldContext, resolve: () => unknown): unknown {
     const step = this.#step;
     const key = keyOf(info);
-    const parents = step.fields.filter((field) => key.startsWith(`${keyOf(field.info)}.`));
+    const parents = step.fields.filter((field) => key.startsWith(`${field.key}.`));
     if (parents.some((parent) => this.#callsOf(parent, step) !== undefined)) {
       return null;
     }
@@ -126,7 +128,7 @@ export class Explainer extends FieldCalls {
       this.#step = { fields: [], recorded: [], taken: [] };
       this.#steps.push(this.#step);
     }
-    this.#step.fields.push({ info, args, calls: [] });
+    this.#step.fields.push({ key, info, args, calls: [] });
     const start = () => runWith({ context, own: this.contextOf(key, context.loaders) }, resolve);
     return isMutation ? recordWrites(async () => start()) : start();
   }
@@ -156,7 +158,7 @@ export class Explainer extends FieldCalls {
       scopes: [...scopes],
     };
     const called = this.#steps.flatMap(({ fields }) => fields.filter(({ calls }) => calls.length > 0));
-    const nulls = Object.fromEntries(called.map(({ info }) => [keyOf(info).replace(/\..*/, ''), null]));
+    const nulls = Object.fromEntries(called.map(({ key }) => [key.replace(/\..*/, ''), null]));
     const { data } = result;
     return {
       ...result,
@@ -182,9 +184,10 @@ export class Explainer extends FieldCalls {
     for (const step of this.#steps) {
       const start = this.#calls.length;
       this.#addRecorded(step, previous);
-      const dependents = step.fields.flatMap(({ info, args, calls }) => {
-        const recorded = this.#callsOf({ info }, step);
-        const value = data[keyOf(info)];
+      const dependents = step.fields.flatMap((field) => {
+        const { key, info, args, calls } = field;
+        const recorded = this.#callsOf(field, step);
+        const value = data[key];
         const hasFailed = recorded?.length === 0 && value == null;
         const isReal = recorded === undefined; // So those of its selection were run too.
         return isReal || hasFailed ? [] : dependentsOfRun(info, args, { recorded, after: idsOf(calls), value });
@@ -196,8 +199,8 @@ export class Explainer extends FieldCalls {
   }
 
   /** Returns the recorded calls that a field needs; undefined if it needs none, so that its value is the real one. */
-  #callsOf({ info }: Pick<RunField, 'info'>, { recorded }: Step): RecordedCall[] | undefined {
-    const owners = this.ownersOf(keyOf(info));
+  #callsOf({ key }: RunField, { recorded }: Step): RecordedCall[] | undefined {
+    const owners = this.ownersOf(key);
     const calls = recorded.filter(({ owner }) => owners.has(owner));
     return owners.size > 1 || calls.length > 0 ? calls : undefined; // Loaders call later.
   }
@@ -209,7 +212,7 @@ export class Explainer extends FieldCalls {
    */
   #addRecorded({ fields, recorded, taken }: Step, after: number[]): void {
     const findFields = (names: readonly string[]) =>
-      fields.filter(({ info }) => names.some((name) => this.ownersOf(keyOf(info)).has(name)));
+      fields.filter(({ key }) => names.some((name) => this.ownersOf(key).has(name)));
     const firstOf = ({ request }: RecordedCall) =>
       recorded.find((other) => isSameRead(request, other.request))?.request ?? request;
     for (const [request, same] of Map.groupBy(recorded, firstOf)) {
