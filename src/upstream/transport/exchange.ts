@@ -107,8 +107,10 @@ const findUnapplied = (names: readonly string[], sent: object = {}, received: un
   names.filter((name) => {
     const [own, kept] = [sent, received].map((each) => (isRecord(each) ? each[name] : undefined));
     const isShown = own != null && kept !== undefined && !(kept instanceof Object);
-    return isShown && String(own).trim().toLowerCase() !== String(kept).trim().toLowerCase();
+    return isShown && own !== kept && normalized(own) !== normalized(kept);
   });
+
+const normalized = (value: unknown): string => String(value).trim().toLowerCase();
 
 const isEmpty = (value: unknown): boolean =>
   value == null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
