@@ -5,12 +5,30 @@ import { MASKED, visibleJson } from '../graphql/masking.ts';
 import { defineShipped } from '../graphql/module.ts';
 import { assertPage, definePage, pageArg, sizeArg, withHasMore } from '../graphql/pages.ts';
 import { extraField, optional, shows } from '../graphql/record-fields.ts';
+import { badResponse } from '../graphql/sent-values.ts';
 import { feeds } from '../graphql/types/feed.ts';
-import { assertSelected, declareMessageEndpoints, messages, sentMessages } from '../graphql/types/message.ts';
+import { declareMessageEndpoints, messages, sentMessages } from '../graphql/types/message.ts';
+import { isRecord } from '../lib/is-record.ts';
 import type { FeedBody, MessageBody } from '../upstream/endpoints.ts';
 
 /** Maximum messages of one page, and transactions to select them by. */
 const MAX = 100;
+
+/** Asserts that the service used its filter: versions of 2023 ignore the id of a subscriber that they don't know, and transactions. */
+function assertSelected(
+  rows: readonly MessageBody[],
+  subscriberId: string | null | undefined,
+  transactionIds?: readonly string[],
+): void {
+  const isOther = ({ subscriber, transactionId }: Partial<MessageBody>) => {
+    const recipient = subscriber?.subscriberId ?? subscriberId;
+    const isOtherTransaction = transactionId !== undefined && transactionIds?.includes(transactionId) === false;
+    return (subscriberId ?? recipient) !== recipient || isOtherTransaction;
+  };
+  if (rows.some((row) => isRecord(row) && isOther(row))) {
+    throw badResponse('sent messages that were not asked for');
+  }
+}
 
 export default defineShipped('notigraph/modules/messages', (toolkit) => {
   const { assertRange, builder, declareCalls, endpoint, mutation, requireScopes, use } = toolkit;

@@ -156,4 +156,8 @@ it('messages of others are a bad response if only those of some were asked for',
     '{ messages(subscriberId: "user-2", transactionIds: ["t2", "t1"]) { messages { id } } }',
   );
   expect(codes).toEqual([]);
+  await using deleted = await start({ subscriber: undefined });
+  for (const args of ['subscriberId: null', 'subscriberId: "user-1"']) {
+    expect((await deleted.gateway.send(`{ messages(${args}) { messages { id } } }`)).codes).toEqual([]);
+  }
 });

@@ -2,13 +2,12 @@
 
 import type { FieldMap } from '@pothos/core';
 import { textOfHtml } from '../../lib/html.ts';
-import { isRecord } from '../../lib/is-record.ts';
 import { type ChannelName, deleteMessagesByTransaction, type MessageBody } from '../../upstream/endpoints.ts';
 import { MASKED, visibleJson } from '../masking.ts';
 import { defineModule, type Toolkit } from '../module.ts';
 import type { PageBody } from '../pages.ts';
 import { contentFields, type Fields, idField, jsonField, optional, shows, time } from '../record-fields.ts';
-import { badResponse, listOf } from '../sent-values.ts';
+import { listOf } from '../sent-values.ts';
 import { workflows } from './workflow.ts';
 
 export const messages = defineModule('messages', ({ builder, mutation }) => {
@@ -58,20 +57,6 @@ export const messages = defineModule('messages', ({ builder, mutation }) => {
 
   return { Channel };
 });
-
-/** Asserts that the service used its filter: versions of 2023 ignore the id of a subscriber that they don't know, and transactions. */
-export function assertSelected(
-  rows: readonly MessageBody[],
-  subscriberId: string | null | undefined,
-  transactionIds?: readonly string[],
-): void {
-  const isOther = ({ subscriber, transactionId }: Partial<MessageBody>) =>
-    (subscriberId ?? subscriber?.subscriberId ?? null) !== (subscriber?.subscriberId ?? subscriberId ?? null) ||
-    (transactionId !== undefined && transactionIds?.includes(transactionId) === false);
-  if (rows.some((row) => isRecord(row) && isOther(row))) {
-    throw badResponse('sent messages that were not asked for');
-  }
-}
 
 /** Members of the query that select messages. */
 type Filter = { channel?: ChannelName; subscriberId?: string; transactionId?: readonly string[] | undefined };
