@@ -90,17 +90,14 @@ export async function readFollowing<Row extends Listed>(
 ): Promise<Part<Row>> {
   const { size, number } = findPart(Math.max(page * limit - 1, 0), Math.max(page + 1, 2) * limit);
   let part = await read(number, size);
-  const isShorter = number > 0 && part.data.length === 0; // Than when the number of the page was right.
-  for (let first = number; first > 0 && startOf(part.data, after) === 0 && !isShorter; first -= 1) {
+  if (number > 0 && part.data.length === 0) {
+    return readFollowing(read, { page: 0, limit, after }); // The list has become much shorter.
+  }
+  for (let first = number; first > 0 && startOf(part.data, after) === 0; first -= 1) {
     part = { ...append(await read(first - 1, size), part), hasMore: part.hasMore };
   }
   const isEnough = ({ data }: Part<Row>) => data.length - startOf(data, after) >= limit;
-  const { data, hasMore } = await readOn(
-    (next) => read(next, size),
-    isShorter ? -1 : number,
-    isEnough,
-    isShorter ? undefined : part,
-  );
+  const { data, hasMore } = await readOn((next) => read(next, size), number, isEnough, part);
   const start = startOf(data, after);
   if (start === data.length && !RECORD_ID.test(after) && !data.some((row) => idOf(row) === after)) {
     throw badUserInput('after is the id of no message of this list. Read the first page again.');

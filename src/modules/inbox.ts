@@ -53,7 +53,7 @@ const isAbsent = (error: unknown): boolean => isUpstreamError(error) && error.co
  *
  * @param before preference before the change. Only needed to switch on: only an earlier false shows that there is a switch
  * @param change sends the change of a switch
- * @param choose sends the changes of channels
+ * @param choose sends the changes of channels, at least one
  */
 async function chooseForAll<Body extends PreferencesBody>(
   enabled: boolean,
@@ -64,7 +64,8 @@ async function chooseForAll<Body extends PreferencesBody>(
   const sent = await change({ enabled });
   const hasSwitch = (enabled ? before : sent)?.preference?.enabled === false;
   const others = hasSwitch ? [] : channelsOtherThan(sent, enabled);
-  const preference = (await choose(others.map((type) => ({ type, enabled })))) ?? sent;
+  const changed = others.length > 0 ? await choose(others.map((type) => ({ type, enabled }))) : undefined;
+  const preference = changed ?? sent;
   const isKept = !hasSwitch && channelsOtherThan(preference, enabled).length > 0;
   return { preference, unapplied: isKept ? ['input.enabled'] : [] };
 }
@@ -128,8 +129,11 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
       const { data = [], hasMore = true } = (await upstream.read(listMessages, { query })) ?? {};
       return { data, hasMore };
     };
-    const isLate = ({ data }: Part<MessageBody>) =>
-      ids.every((id) => data.some((row) => row?._id === id || isOlder(row?._id, id)));
+    const isLate = ({ data }: Part<MessageBody>) => {
+      const found = new Set(data.map((row) => row?._id));
+      const last = data.at(-1)?._id;
+      return ids.every((id) => found.has(id) || isOlder(last, id));
+    };
     const { data } = await readOn(read, -1, isLate);
     return data.filter((row) => ids.includes(row?._id) && row.subscriber?.subscriberId === subscriberId);
   }
@@ -346,9 +350,7 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
       const change = (body: { enabled?: boolean; preferences?: ChoiceBody[] }) => send({ subscriberId, body });
       if (enabled != null && channels == null) {
         const before = enabled ? await readGlobals(subscriberId, ctx) : undefined;
-        return chooseForAll(enabled, before, change, async (preferences) =>
-          preferences.length === 0 ? undefined : change({ preferences }),
-        );
+        return chooseForAll(enabled, before, change, (preferences) => change({ preferences }));
       }
       const choices = channels?.map((each) => ({ type: each.channel, enabled: each.enabled })) ?? [];
       const preference = await change({ ...(enabled != null && { enabled }), preferences: choices });
