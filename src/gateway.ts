@@ -12,7 +12,7 @@ import { createContextFactory } from './graphql/context.ts';
 import { createManifestFiles } from './graphql/documents/manifest.ts';
 import { TrustedDocuments } from './graphql/documents/trusted-documents.ts';
 import type { GatewayModule } from './graphql/module.ts';
-import { createSchema, endpointsOf } from './graphql/schema.ts';
+import { createSchema, endpointsOf, findUndeclared } from './graphql/schema.ts';
 import { scopesOf } from './graphql/scopes.ts';
 import { createToolFiles } from './graphql/tools/tool-files.ts';
 import { createAdmission } from './http/admission.ts';
@@ -143,6 +143,9 @@ export const createGatewayState = (logger: Logger, monotonicNow?: () => number, 
   logSecret: randomBytes(32).toString('hex'), // Default of the setting.
 });
 
+const UNDECLARED =
+  "Fields declare no calls, so each API key is tried with a read before them. Add extensions: declareCalls('1'), or '0' for those without a call.";
+
 /** Path at which servers get tokens for their frontends. */
 const CLIENT_TOKENS_PATH = '/client-tokens';
 
@@ -195,6 +198,10 @@ export function buildGateway(
   const [unknownScope] = modules.length === 0 ? [] : findUnknownScopes(clients, scopesOf(schema));
   if (unknownScope !== undefined) {
     throw new TypeError(toSentence(unknownScope));
+  }
+  const undeclared = modules.length === 0 ? [] : findUndeclared(schema);
+  if (undeclared.length > 0) {
+    logger.warn({ fields: undeclared }, UNDECLARED);
   }
   if (settings.mcp !== undefined) {
     assertInstalled('mcp');

@@ -8,7 +8,7 @@ import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
 import { Usage, type UsageReceivers } from '../telemetry/usage.ts';
 import type { CallBudget, OperationWrites } from '../upstream/client.ts';
 import { readToTryKey } from '../upstream/endpoints.ts';
-import { errorOf } from '../upstream/errors.ts';
+import { errorOf, isUpstreamError } from '../upstream/errors.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
 import { Explainer } from './calls/explainer.ts';
 import { FieldCallCounts } from './calls/field-calls.ts';
@@ -77,6 +77,18 @@ export interface OperationRequest {
 const UNTRIED_KEY =
   'This field is explained only for an API key that the service has accepted within the last minute. Send an operation that calls it first.';
 
+/**
+ * Ignores a failure of the read that tries a key: services can forbid that read to a key, not have it, or fail on it.
+ *
+ * @throws {UpstreamError} the failure, if the service refused the key, or didn't answer by itself: whoever invents a key can bring that about
+ */
+function passUnlessRefused(error: unknown): void {
+  const { status = 401, isOutage = false, isForeign = false } = isUpstreamError(error) ? error : {};
+  if (isOutage || [401, 429].includes(status) || (isForeign && status !== 404)) {
+    throw error;
+  }
+}
+
 export type CreateContext = (operation: OperationRequest, identity: Identity, plugins: PluginContext) => GatewayContext;
 
 /** @param receivers receive what happens to the calls of all operations */
@@ -120,7 +132,7 @@ export function createContextFactory(
         return undefined;
       }
       return explainer === undefined
-        ? sender.read(readToTryKey, {})
+        ? sender.read(readToTryKey, {}).catch(passUnlessRefused)
         : Promise.reject(errorOf('missingCredential', readToTryKey, { message: UNTRIED_KEY }));
     };
     return {

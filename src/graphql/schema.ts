@@ -184,4 +184,11 @@ export const endpointsOf = ({ extensions }: GraphQLSchema): readonly DeclaredEnd
 export const ownerOf = ({ extensions }: GraphQLSchema, path: string): string | undefined =>
   [path, path.replace(/\..*/, '')].map(extensions.moduleOf as ModuleOf).find(Boolean); // Set by `buildSchema`.
 
+/** Returns the fields of `Query` and `Mutation` that don't declare how many calls they make, such as `Query.layouts`. Those without a scope make none. */
+export const findUndeclared = (schema: GraphQLSchema): string[] =>
+  elementsOf(schema).flatMap(({ path, parent, part: { extensions }, scopes }) => {
+    const isRoot = parent !== undefined && (parent === schema.getQueryType() || parent === schema.getMutationType());
+    return isRoot && scopes.length > 0 && extensions.calls === undefined ? path : [];
+  });
+
 export const printSdl = (schema: GraphQLSchema): string => `${printSchema(lexicographicSortSchema(schema))}\n`;

@@ -225,6 +225,45 @@ describe('an API key that the service accepts', () => {
     expect(await gateway.run('{ constant }', 'good')).toEqual(['UNAUTHENTICATED']);
   });
 
+  it('is named at the start with the fields that it is tried for', async () => {
+    await using gateway = await start();
+    expect(gateway.log.filter(({ fields }) => fields !== undefined)).toMatchObject([
+      { level: 40, fields: ['Mutation.order', 'Query.constant', 'Query.rules'] },
+    ]);
+  });
+
+  it.each([
+    [400, { body: { statusCode: 400, message: 'Bad Request' } }],
+    [403, { body: { statusCode: 403, message: 'Forbidden resource' } }],
+    [404, { body: { statusCode: 404, message: 'Cannot GET /v1/notification-groups' } }],
+    [404, { body: '<html>Not Found</html>', headers: { 'content-type': 'text/html' } }],
+    [500, { body: { statusCode: 500, message: 'Internal server error' } }],
+  ])('is not refused by a %i of the read that tries it', async (status, answer) => {
+    await using gateway = await start();
+    gateway.service.script = () => ({ status, ...answer });
+    for (const [name, expected] of [
+      ['constant', { constant: 'constant' }],
+      ['rules', { rules: [{ id: 'rules' }] }],
+      ['order', { order: 'order' }],
+      ['note', { note: { text: 'noted' } }],
+      ['entity', { _entities: [{ id: 'r1' }] }],
+    ] as const) {
+      expect([name, await gateway.run(DOCUMENTS[name], 'good')]).toEqual([name, expected]);
+    }
+    expect(gateway.service.calls()).toEqual(Array(5).fill(TRY)); // It says nothing for the next operation.
+  });
+
+  // An invented key can bring about each of them, such as with a text that a firewall rejects.
+  it.each([
+    ['UPSTREAM_BAD_RESPONSE', { status: 403, body: '<html>Blocked</html>', headers: { 'content-type': 'text/html' } }],
+    ['RATE_LIMITED', { status: 429, body: { message: 'Too Many Requests' } }],
+  ])('is not accepted by what says nothing about it: %s', async (code, answer) => {
+    await using gateway = await start();
+    gateway.service.script = () => answer;
+    expect(await gateway.run(DOCUMENTS.constant, 'invented')).toEqual([code]);
+    expect(ran).toEqual([]);
+  });
+
   it('cannot be tried during an outage, which is reported as for other fields', async () => {
     await using gateway = await start();
     gateway.service.script = () => ({ status: 503, body: {} });

@@ -242,13 +242,13 @@ it('check reports what a module adds with its own name, also if one before it us
   await write(
     'boxes.mjs',
     `import { defineModule } from 'notigraph/modules';
-export const boxes = defineModule('boxes', ({ builder, endpoint, requireScopes }) => {
+export const boxes = defineModule('boxes', ({ builder, declareCalls, endpoint, requireScopes }) => {
   endpoint('GET /v1/boxes');
   const Box = builder.objectRef('Box').implement({
     extensions: requireScopes('boxes:read'),
     fields: (t) => ({ name: t.exposeString('name') }),
   });
-  builder.queryField('box', (t) => t.field({ type: Box, resolve: () => ({ name: 'red' }) }));
+  builder.queryField('box', (t) => t.field({ type: Box, extensions: declareCalls('0'), resolve: () => ({ name: 'red' }) }));
   return { Box };
 });
 export default boxes;`,
@@ -257,12 +257,12 @@ export default boxes;`,
     'links.mjs',
     `import { defineModule } from 'notigraph/modules';
 import { boxes } from './boxes.mjs';
-export default defineModule('links', ({ builder, endpoint, requireScopes, use }) => {
+export default defineModule('links', ({ builder, declareCalls, endpoint, requireScopes, use }) => {
   const { Box } = use(boxes);
   endpoint('GET /v1/links');
   builder.objectField(Box, 'link', (t) => t.string({ resolve: () => 'x' }));
   builder.queryField('link', (t) =>
-    t.string({ extensions: requireScopes('links:read'), resolve: () => 'x' }),
+    t.string({ extensions: { ...declareCalls('0'), ...requireScopes('links:read') }, resolve: () => 'x' }),
   );
 });`,
   );
@@ -464,6 +464,38 @@ export default defineModule('drafts', ({ endpoint }) => {
     [
       'notigraph.config.yaml is valid, with 1 warning.',
       "notigraph.config.yaml:2:1: warning: modules: PUT /v1/workflows/{id} of the module drafts empties the cached reads 'workflows', 'drafts', because of its path; declare empties: ['workflows', 'drafts'], or [] if it changes none of them.",
+    ],
+  ]);
+});
+
+it('check names root fields that do not declare their calls', async () => {
+  await write(
+    'old.mjs',
+    `import { defineModule } from 'notigraph/modules';
+export default defineModule('old', ({ builder, declareCalls, endpoint, mutation, requireScopes }) => {
+  const extensions = requireScopes('old:read');
+  const resolve = () => 'old';
+  builder.queryFields((t) => ({
+    layouts: t.string({ extensions, resolve }),
+    version: t.string({ extensions: { ...extensions, ...declareCalls('0') }, resolve }),
+  }));
+  mutation('save', {
+    description: 'Saves.',
+    scope: 'old:write',
+    endpoint: endpoint('POST /v1/old'),
+    resolve: async (_input, send) => ({ saved: String(await send({})) }),
+    success: { description: 'Saved.', fields: (t) => ({ saved: t.exposeString('saved') }) },
+  });
+});
+`,
+  );
+  await write('notigraph.config.yaml', 'sandbox: ":memory:"\nmodules: [./old.mjs, notigraph/modules/topics]\n');
+  const { code, stdout } = await run('check');
+  expect([code, stdout.split('\n').filter((line) => line.includes('warning'))]).toEqual([
+    0,
+    [
+      'notigraph.config.yaml is valid, with 1 warning.',
+      "notigraph.config.yaml:2:1: warning: modules: Query.layouts of the module old declares no calls, so each API key is tried with a read before it; add extensions: declareCalls('1'), or '0' if it makes none.",
     ],
   ]);
 });

@@ -4,7 +4,7 @@ import type { GraphQLSchema } from 'graphql';
 import { createManifestFiles } from '../../../../src/graphql/documents/manifest.ts';
 import { shippedManifest } from '../../../../src/graphql/documents/shipped-operations.ts';
 import type { GatewayModule } from '../../../../src/graphql/module.ts';
-import { createSchema, endpointsOf, ownerOf } from '../../../../src/graphql/schema.ts';
+import { createSchema, endpointsOf, findUndeclared, ownerOf } from '../../../../src/graphql/schema.ts';
 import { elementsOf } from '../../../../src/graphql/scopes.ts';
 import { readTools } from '../../../../src/graphql/tools/tool-files.ts';
 import { caught } from '../../../../src/lib/caught.ts';
@@ -62,6 +62,7 @@ export async function createReport(
       ...(host.platform === 'win32' ? [] : findSecretFileWarnings(loaded)), // Windows has no such permissions.
       ...findDocumentWarnings(loaded, schema),
       ...findEmptiesWarnings(loaded, schema),
+      ...findUndeclaredWarnings(loaded, schema),
       ...(memoryProblem === undefined ? [] : [{ sentence: memoryProblem }]),
     ]);
     const verdict = warnings.length === 0 ? 'valid' : `valid, with ${countOf(warnings.length, 'warning')}`;
@@ -101,6 +102,13 @@ function findEmptiesWarnings({ locate }: LoadedConfig, schema: GraphQLSchema): P
     return kinds ? [problemOf(locate(['modules']), `: ${effect}; ${advice}`)] : [];
   });
 }
+
+/** Returns a warning for each field of `Query` and `Mutation` that doesn't declare its calls. */
+const findUndeclaredWarnings = ({ locate }: LoadedConfig, schema: GraphQLSchema): Problem[] =>
+  findUndeclared(schema).map((path) => {
+    const effect = `${path} of the module ${ownerOf(schema, path)} declares no calls, so each API key is tried with a read before it`;
+    return problemOf(locate(['modules']), `: ${effect}; add extensions: declareCalls('1'), or '0' if it makes none`);
+  });
 
 /** Returns what each module adds to the built-in schema, also one that only another module uses. */
 function describeModules(modules: readonly GatewayModule[]): ModuleReport[] {
