@@ -266,7 +266,7 @@ export function buildGateway(
     trustedDocuments,
     createContext: createContextFactory(
       { metrics, noteEpisode: createEpisodeLog(logger), audit, logsCalls: logger.isLevelEnabled('debug') },
-      { upstreams, logger, now, operationTimeoutMs: settings.operationTimeoutMs },
+      { upstreams, logger, now, settings },
     ),
     prepare: engine.prepare,
     respond,

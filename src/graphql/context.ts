@@ -4,6 +4,7 @@ import type { YogaInitialContext } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
 import type { Deadline, Signal } from '../lib/signal.ts';
+import type { GatewaySettings } from '../settings/settings.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
 import { Usage, type UsageReceivers } from '../telemetry/usage.ts';
 import type { CallBudget, OperationWrites } from '../upstream/client.ts';
@@ -42,6 +43,8 @@ export interface GatewayContext extends PluginContext, FieldContext {
   readonly isExplained: boolean;
   /** Explains the operation; undefined if it is executed. */
   readonly explainer: Explainer | undefined;
+  /** How idempotency keys are derived: see the setting. */
+  readonly idempotencyKeys: GatewaySettings['idempotencyKeys'];
   /** `Idempotency-Key` header of the request: the default of every input's `idempotencyKey`. */
   readonly idempotencyKey: string | undefined;
   readonly logger: Logger;
@@ -98,13 +101,12 @@ export function createContextFactory(
     upstreams,
     logger,
     now,
-    operationTimeoutMs,
+    settings: { operationTimeoutMs, idempotencyKeys },
   }: {
     upstreams: Pick<Upstreams, 'bind' | 'hasAccepted' | 'record'>;
     logger: Logger;
     now: () => Date;
-    /** Maximum time for one operation with all its upstream calls, in milliseconds. */
-    operationTimeoutMs: number;
+    settings: Pick<GatewaySettings, 'operationTimeoutMs' | 'idempotencyKeys'>;
   },
 ): CreateContext {
   return (operation, identity, { params, request }) => {
@@ -148,6 +150,7 @@ export function createContextFactory(
       fieldCalls,
       isExplained: explainer !== undefined,
       explainer,
+      idempotencyKeys,
       idempotencyKey: operation.request.header('idempotency-key') || undefined,
       logger,
       now,

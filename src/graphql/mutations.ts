@@ -484,7 +484,7 @@ const UNCLEARED =
  * @throws {GraphQLError} BAD_USER_INPUT if the caller's key is empty
  */
 function deriveIdempotencyKey(
-  { identity, idempotencyKey }: GatewayContext,
+  { identity: { clientKind, callerId }, idempotencyKey, idempotencyKeys }: GatewayContext,
   { fieldName, path }: WrittenField,
   inputKey: unknown,
   item: number | undefined,
@@ -499,7 +499,18 @@ function deriveIdempotencyKey(
   let write = 0;
   return (call: string): string => {
     write += 1;
-    const parts = [fieldName, path.key, identity.callerId, key, item, write, call];
+    const ofPerson = clientKind === 'browser' ? [callerId] : [];
+    const parts =
+      idempotencyKeys === 'previous'
+        ? [
+            fieldName,
+            path.key,
+            key,
+            ...(item === undefined ? [] : [item]),
+            ...ofPerson,
+            ...(write === 1 ? [] : [{ write }]),
+          ]
+        : [fieldName, path.key, callerId, key, item, write, call];
     return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
   };
 }

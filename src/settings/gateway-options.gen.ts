@@ -212,6 +212,8 @@ export interface GatewaySettingOptions {
   maxUpstreamResponseBytes?: number;
   /** Whether the service honors `Idempotency-Key`. Writes that carry one are then retried like reads. @default false */
   upstreamIdempotency?: boolean | 'on' | 'off';
+  /** How the keys for the service are derived from those of callers. `previous` is for an upgrade from 1.0: as there, so that a change is applied once although both versions get it. @default 'current' */
+  idempotencyKeys?: 'current' | 'previous';
   /** TLS to the service. Changed files apply to new connections. See certificates. @default none */
   tls?: {
     /** Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline or `{ file }`. @default none */

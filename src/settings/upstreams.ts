@@ -59,6 +59,10 @@ export const upstreamCalls = {
     onOff().prefault(false),
     'Whether the service honors `Idempotency-Key`. Writes that carry one are then retried like reads.',
   ),
+  idempotencyKeys: setting(
+    choice(['current', 'previous']).default('current'),
+    'How the keys for the service are derived from those of callers. `previous` is for [an upgrade from 1.0](upgrading.md#repeated-changes): as there, so that a change is applied once although both versions get it.',
+  ),
 };
 
 const NAME_PROBLEM = 'must be a name of at most 32 lowercase letters, digits and dashes that begins with a letter';

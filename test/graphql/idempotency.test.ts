@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { JWTPayload } from 'jose';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import events from '../../src/modules/events.ts';
@@ -9,7 +10,7 @@ import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { operations } from '../support/operations.ts';
 import { group } from '../support/records.ts';
-import { clientsOf, createSigner } from '../support/tokens.ts';
+import { clientsOf, createSigner, ISSUER } from '../support/tokens.ts';
 
 guards('src/graphql/mutations.ts', 'deriveIdempotencyKey');
 guards('src/upstream/client.ts', 'CallBudget.createRequest');
@@ -84,6 +85,32 @@ it('each item of a bulk mutation has its own key', async () => {
   const subscribers = Array.from({ length: 5 }, (_, i) => ({ subscriberId: `bulk-${i}`, idempotencyKey: 'same' }));
   await gateway.data(CreateSubscribers, { input: { subscribers } });
   expect(new Set(keysOf(gateway.upstream())).size).toBe(5);
+});
+
+it('keys are those of version 1.0 while both versions run', async () => {
+  const signer = createSigner();
+  const digest = (...parts: unknown[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  await using gateway = await startGateway({
+    service: () => ({ status: 201, body: { data: group({ name: 'A' }) } }),
+    clients: clientsOf(signer),
+    idempotencyKeys: 'previous',
+  });
+  const headers = { 'idempotency-key': 'k' };
+  await gateway.send(CreateFeed, { input: { name: 'Server' } }, { headers });
+  const subscribers = [{ subscriberId: 'a' }, { subscriberId: 'b', idempotencyKey: 'own' }];
+  await gateway.send(CreateSubscribers, { input: { subscribers } }, { headers });
+  const authorization = await signer.bearer({ sub: 'ann' });
+  const renamed = 'mutation { x: createFeed(input: { name: "Person" }) { __typename } }';
+  await gateway.send(renamed, {}, { headers, authorization });
+  const person = ['browser', 'acme', ISSUER, 'ann'].join('\n');
+  expect(new Set(keysOf(gateway.service.requests))).toEqual(
+    new Set([
+      digest('createFeed', 'createFeed', 'k'),
+      digest('createSubscribers', 'createSubscribers', 'k', 0),
+      digest('createSubscribers', 'createSubscribers', 'own', 1),
+      digest('createFeed', 'x', 'k', person),
+    ]),
+  );
 });
 
 it('a reused key with another input is a conflict with an explanation', async () => {

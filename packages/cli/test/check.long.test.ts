@@ -209,6 +209,11 @@ it.each<[string, object, string[]]>([
     [],
   ],
   [
+    'keys as version 1.0 derives them',
+    { upstream: UPSTREAM, idempotencyKeys: 'previous' },
+    ['idempotencyKeys is previous'],
+  ],
+  [
     'trusted documents of which there are none',
     {
       upstream: UPSTREAM,

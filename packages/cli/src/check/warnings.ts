@@ -104,6 +104,11 @@ function listCombinations(config: Config): Rule[] {
     ],
     ...listStoreRules(config),
     [
+      config.idempotencyKeys === 'previous',
+      'idempotencyKeys',
+      'is previous, for the time in which version 1.0 runs too; remove it afterwards',
+    ],
+    [
       attemptTimeoutMs > operationTimeoutMs,
       'attemptTimeoutMs',
       'is longer than operationTimeoutMs, which is the upper bound',
