@@ -42,7 +42,7 @@ export default defineConfig({
           include: [...ending('.test.ts'), 'examples/testing/*.vitest.test.ts'],
           exclude: [
             '**/node_modules/**',
-            ...ending('.{slow,measure,package}.test.ts'),
+            ...ending('.{slow,measure,package,upgrade}.test.ts'),
             ...(IS_LARGE || IS_QUICK ? SAMPLES : []),
             ...(IS_QUICK ? ending('.long.test.ts') : []),
           ],
@@ -73,6 +73,14 @@ export default defineConfig({
           include: ending('.package.test.ts'),
           testTimeout: 300_000,
           hookTimeout: 600_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'upgrade', // Tests of the last release beside this version.
+          include: ending('.upgrade.test.ts'),
+          testTimeout: 300_000,
         },
       },
     ],

@@ -14,6 +14,7 @@ import {
 const LEFT_OUT = [
   { ending: '{slow,measure}', reason: 'most tests with a browser, large samples and measurements: npm run test:slow' },
   { ending: 'package', reason: 'the packed package, in real frameworks: npm run test:package' },
+  { ending: 'upgrade', reason: 'the last release beside this version: npm run test:upgrade' },
 ];
 
 /** Reasons of tests that CI may leave out too: the machine doesn't permit them, or they start the service, which is no part of the project. */
