@@ -131,7 +131,7 @@ it.each([...folders])('the files and folders in %s do not import each other in a
 });
 
 it('the tests of npm run test:quick start neither processes nor browsers', () => {
-  const isSlower = (file: string) => /\.(?:long|samples|slow|measure|package)\.test\.ts$/.test(file);
+  const isSlower = (file: string) => /\.(?:long|samples|slow|measure|package|upgrade)\.test\.ts$/.test(file);
   const tests = ['test', 'packages'].flatMap(listSources).filter(isTest);
   const ofTests = tests.flatMap(readImports);
   const starts = new Set(['playwright-core', 'node:child_process']);

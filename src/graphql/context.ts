@@ -43,7 +43,7 @@ export interface GatewayContext extends PluginContext, FieldContext {
   readonly isExplained: boolean;
   /** Explains the operation; undefined if it is executed. */
   readonly explainer: Explainer | undefined;
-  /** How idempotency keys are derived: see the setting. */
+  /** Derivation of idempotency keys: see the setting. */
   readonly idempotencyKeys: GatewaySettings['idempotencyKeys'];
   /** `Idempotency-Key` header of the request: the default of every input's `idempotencyKey`. */
   readonly idempotencyKey: string | undefined;
