@@ -25,7 +25,7 @@ import { ErrorBoundary } from './error-boundary.tsx';
 import { createFetcher, type RunChannel, useLastRun, useSchema } from './fetcher.ts';
 import { Header, type PageState } from './header.tsx';
 import { ResponsePane } from './response-pane.tsx';
-import { findInitialTabs, shareInAddress, storage } from './storage.ts';
+import { findInitialTabs, readAddress, shareInAddress, storage } from './storage.ts';
 import { TabBar } from './tabs.tsx';
 
 /** Plugins in the order of their buttons. A plugin of our own has a file, which exports its title, icon and content. */
@@ -41,7 +41,7 @@ const SCALARS: Required<ComponentProps<typeof GraphiQLProvider>>['customScalarSc
 const DARK_THEME = 'notigraph-dark';
 
 function App({ config }: { config: PageConfig }) {
-  const [tabs] = useState(() => findInitialTabs(config, new URLSearchParams(location.search)));
+  const [tabs] = useState(() => findInitialTabs(config, readAddress()));
   const [channel] = useState<RunChannel>({ isExplaining: false, receive() {}, record() {} });
   const credential = useCredential(config);
   const [fetcher] = useState(() => createFetcher(config, credential, channel));
@@ -185,6 +185,7 @@ function PluginPane() {
 
 const root = document.getElementById('root');
 const config: PageConfig = JSON.parse(document.getElementById('config')?.textContent ?? '');
+addEventListener('hashchange', () => location.reload()); // Somebody has opened a link in this tab.
 if (root !== null) {
   createRoot(root).render(
     <ErrorBoundary part="GraphiQL">

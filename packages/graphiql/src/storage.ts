@@ -80,15 +80,20 @@ function findActiveTab(): TabsState['tabs'][number] | undefined {
   }
 }
 
-/** Longest query of the address. Servers reject longer ones, so that the page could not be reloaded. */
+/** Longest operation of the address. Mail and chat programs cut longer links. */
 const MAX_LENGTH = 6_000;
 
-/** Writes the operation of the active tab into the address, which can then be shared, unless it is too long. */
+/** Returns the operation of the address. It is after `#`, which browsers don't send, and moved there if it is after `?`, as in links of version 1.0. */
+export function readAddress(): URLSearchParams {
+  if (location.search !== '') {
+    history.replaceState(null, '', `${location.pathname}#${location.search.slice(1)}`);
+  }
+  return new URLSearchParams(location.hash.slice(1));
+}
+
+/** Writes the operation of the active tab into the address, which can then be shared, unless it is too long. No proxy logs it there. */
 export function shareInAddress({ tabs, activeTabIndex }: TabsState): void {
   const { query, variables } = tabs[activeTabIndex] ?? {};
-  const search = `?${new URLSearchParams({ ...(query && { query }), ...(query && variables && { variables }) })}`;
-  const address = query && search.length <= MAX_LENGTH ? search : location.pathname;
-  if (address !== location.search) {
-    history.replaceState(null, '', address);
-  }
+  const operation = `#${new URLSearchParams({ ...(query && { query }), ...(query && variables && { variables }) })}`;
+  history.replaceState(null, '', location.pathname + (query && operation.length <= MAX_LENGTH ? operation : ''));
 }

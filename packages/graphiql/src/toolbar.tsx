@@ -16,6 +16,7 @@ import {
 import { IconButton, LinkIcon, useCopy } from './controls.tsx';
 import type { PageState } from './header.tsx';
 import { type SnippetRequest, selectOperation, toClient, toCurl, toFetch, VARIABLES } from './snippets.ts';
+import { readAddress } from './storage.ts';
 import { useTabs } from './tabs.tsx';
 
 type ToolbarState = Pick<PageState, 'config' | 'credential'>;
@@ -87,7 +88,7 @@ function CopyTools({ config, credential }: ToolbarState) {
 
   function copyLink(): void {
     save(); // Brings the address up to date.
-    const isTooLong = query() !== '' && !new URLSearchParams(location.search).has('query');
+    const isTooLong = query() !== '' && !readAddress().has('query');
     if (isTooLong) {
       report('Not copied. The operation is too long for a link.');
     } else {

@@ -231,6 +231,30 @@ fragment Type on CreateSubscriberResult { __typename }`;
   });
 });
 
+/** Returns the operation in the address of the page. It is no part of what the browser sends. */
+const operationOf = ({ hash, search }: URL): URLSearchParams => {
+  expect(search).toBe('');
+  return new URLSearchParams(hash.slice(1));
+};
+
+it('the operation of an address is shown, and never sent with the request for the page', async () => {
+  const { page } = shared;
+  const requested: string[] = [];
+  page.on('request', (request) => void requested.push(request.url()));
+  const shows = (text: string) => page.locator('.query .view-lines', { hasText: text }).waitFor();
+  await page.goto(`${shared.gateway.url}#query=${encodeURIComponent('query ByHash { __typename }')}`);
+  await shows('ByHash');
+  await page.reload();
+  await shows('ByHash');
+  await page.evaluate(() => location.assign(`#query=${encodeURIComponent('query Pasted { __typename }')}`));
+  await shows('Pasted');
+  expect(requested.filter((url) => url.includes('?query'))).toEqual([]);
+
+  await page.goto(`${shared.gateway.url}?query=${encodeURIComponent('query OldLink { __typename }')}`);
+  await shows('OldLink');
+  await page.waitForURL(({ search, hash }) => search === '' && hash.includes('OldLink'));
+});
+
 it('a link to the operation is copied with a warning, unless it is too long', async () => {
   const { page } = shared;
   await button(page, 'Workflow').click();
@@ -240,8 +264,9 @@ it('a link to the operation is copied with a warning, unless it is too long', as
     .waitFor();
   const link = new URL(await readClipboard(page));
   expect(link.href).toBe(page.url());
-  expect(link.searchParams.get('query')).toContain('query Workflow(');
-  expect(link.searchParams.get('variables')).toContain('welcome-onboarding');
+  const operation = operationOf(link);
+  expect(operation.get('query')).toContain('query Workflow(');
+  expect(operation.get('variables')).toContain('welcome-onboarding');
 
   await button(page, 'New tab').click();
   await page.keyboard.insertText(`query Long { __typename #${' long'.repeat(1_500)}`);
@@ -272,7 +297,7 @@ it('the operations have headings and a filter, and Enter opens the first match',
   await filter.fill('renames');
   await filter.press('Enter');
   await list.waitFor({ state: 'hidden' });
-  await page.waitForURL((url) => url.searchParams.get('query')?.includes('mutation UpdateNotificationGroup') === true);
+  await page.waitForURL((url) => operationOf(url).get('query')?.includes('mutation UpdateNotificationGroup') === true);
   await button(page, 'Close Update notification group').click();
 
   await button(page, 'Operations').click();
