@@ -1,6 +1,7 @@
 // Writes log lines in the form that log stores understand.
 
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import type { LoggedError } from '../errors/logged-error.ts';
 
 /** Property of the loggers that were created here. Their children inherit it, but don't own it. */
 const STREAM = Symbol('stream');
@@ -14,10 +15,22 @@ interface JsonLogger extends Logger {
  * names of OpenTelemetry for the ids of a trace (`trace_id`, `span_id`), and no field `status`, which log stores take for the level.
  *
  * @param stream takes the lines. @default standard output
+ * @param hidesErrorTexts whether lines have no messages of errors that modules and libraries write, which can quote values. @default false
  */
-export function createJsonLogger(level: string, stream?: DestinationStream): Logger {
-  const options = { level, timestamp: stdTimeFunctions.isoTime, formatters: { level: (level: string) => ({ level }) } };
+export function createJsonLogger(level: string, stream?: DestinationStream, hidesErrorTexts = false): Logger {
+  const options = {
+    level,
+    timestamp: stdTimeFunctions.isoTime,
+    formatters: { level: (level: string) => ({ level }) },
+    ...(hidesErrorTexts && { serializers: { err: withoutText } }),
+  };
   return Object.assign(pino(options, stream), stream && { [STREAM]: stream });
+}
+
+/** Returns an error as `toLoggedError` does, without its message, which also begins its stack. */
+function withoutText({ type, code, message, stack, cause }: LoggedError): object {
+  const places = stack.slice(stack.indexOf(`: ${message}`) + `: ${message}`.length);
+  return { type, code, stack: `${type}${places}`, ...(cause && { cause: withoutText(cause) }) };
 }
 
 /**

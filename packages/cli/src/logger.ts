@@ -11,14 +11,15 @@ import { formatLogLine } from './readable-log.ts';
 
 /** Creates the logger of the process: JSON lines, or readable ones if `logFormat` asks for them. */
 export function createLogger(
-  { isProduction, workers, logLevel, logFormat }: Pick<Config, 'isProduction' | 'workers' | 'logLevel' | 'logFormat'>,
+  config: Pick<Config, 'isProduction' | 'workers' | 'logLevel' | 'logFormat' | 'logErrorTexts'>,
   host: Pick<Process, 'on'>,
   stream: NodeJS.WriteStream & { fd: number },
 ): Logger {
+  const { isProduction, workers, logLevel, logFormat, logErrorTexts } = config;
   const isText = logFormat === 'text' || (logFormat === 'auto' && stream.isTTY && !isProduction);
   const format = isText ? (line: string) => formatLogLine(line, stream, workers !== 1) : undefined;
   const write = (line: string) => void stream.write(format ? format(line) : line);
-  return createJsonLogger(logLevel, stream.isTTY ? { write } : createLogStream(host, stream, format));
+  return createJsonLogger(logLevel, stream.isTTY ? { write } : createLogStream(host, stream, format), !logErrorTexts);
 }
 
 /** Returns the dependency of a gateway that logs calls of modules which explanations don't list. In production, calls are not checked. */

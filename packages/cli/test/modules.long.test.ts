@@ -405,6 +405,37 @@ it('an error of a module that ends the process is a line of the log without the 
   expect(stdout + stderr).not.toContain('canary');
 });
 
+it('an unexpected error is logged without what it quotes, if the log is to have no texts of errors', async () => {
+  await write(
+    'quoting.mjs',
+    `import { defineModule } from 'notigraph/modules';
+    export default defineModule('quoting', ({ builder, declareCalls, requireScopes }) => {
+      builder.queryField('quoting', (t) => t.string({
+        nullable: true,
+        extensions: { ...requireScopes('a:read'), ...declareCalls('1') },
+        resolve() {
+          const cause = Object.assign(new TypeError('duplicate: ann@example.com\\n    at ann@example.com'), { code: '23505' });
+          throw new Error('No user "ann@example.com": 1', { cause });
+        },
+      }));
+    });`,
+  );
+  const env = { NOTIGRAPH_LOG_ERROR_TEXTS: 'off' };
+  const args = ['--sandbox', '--modules', './quoting.mjs'];
+  await using notigraph = await startNotigraph({ cwd: folder.path(), args, env });
+  await sendOperation(notigraph.url, '{ quoting }');
+  const [line = ''] = await notigraph.printed('stdout', /.*"unexpected error".*\n/);
+  expect(line).not.toContain('ann@example.com');
+  expect(JSON.parse(line)).toMatchObject({
+    field: 'quoting',
+    err: {
+      type: 'Error',
+      stack: expect.stringMatching(/^Error\n +at .*quoting\.mjs/),
+      cause: { type: 'TypeError', code: '23505', stack: expect.stringMatching(/^TypeError\n +at .*quoting\.mjs/) },
+    },
+  });
+});
+
 it('check reports what a module adds below the root and to other types, and which scopes it changes', async () => {
   await write(
     'nested.mjs',

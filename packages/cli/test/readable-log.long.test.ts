@@ -18,7 +18,11 @@ function createTerminal(
   const stdout = Object.assign(new Writable({ write: (chunk, _, done) => done(void printed.push(String(chunk))) }), {
     isTTY: true,
   });
-  const logger = createLogger({ isProduction, workers, logLevel, logFormat }, process, stdout as never);
+  const logger = createLogger(
+    { isProduction, workers, logLevel, logFormat, logErrorTexts: true },
+    process,
+    stdout as never,
+  );
   return {
     logger,
     lines: () =>

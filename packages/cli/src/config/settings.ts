@@ -8,6 +8,7 @@ import {
   integer,
   list,
   matching,
+  onOff,
   SETTING_INFO,
   type SettingGroup,
   setting,
@@ -69,6 +70,10 @@ const command = {
     choice(LOG_FORMATS).default('auto'),
     'Format of log lines: `json`, or `text` for people. `auto` is `text` on a terminal outside of production, otherwise `json`.',
     { flag: LOG_FORMATS.join('|') },
+  ),
+  logErrorTexts: setting(
+    onOff().prefault(true),
+    'Whether the log has the messages of unexpected errors. Modules and their libraries write them, and can quote values. `off` leaves type, code and places in the code.',
   ),
 };
 
