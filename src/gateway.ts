@@ -223,6 +223,9 @@ export function buildGateway(
   const { metrics } = counts;
   const nameSecret = readSecret('logSecret', settings.logSecret ?? logSecret);
   const nameTenant = createTenantNames(nameSecret, browser?.tenantKeys.tenantOf);
+  if (settings.audit && clients.server !== false && settings.logSecret === undefined) {
+    logger.warn('The audit log names an API key in another way after each restart. Set logSecret.');
+  }
   const audit = settings.audit && createAuditLog(settings.audit, logger, counts.countAuditLine, nameTenant, now);
   const upstreams = new Upstreams(settings, {
     ...deps,
@@ -276,7 +279,7 @@ export function buildGateway(
   const findPage = createPages(parts, modules.length > 0 ? schema : undefined);
   const clientTokens = browser?.clientTokens && {
     paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH),
-    route: createClientTokenRoute(browser.clientTokens, limiter, parts),
+    route: createClientTokenRoute(browser.clientTokens, limiter, parts, audit),
   };
   const handle = createRouter(cors, findPage, [mcp, clientTokens], pipeline);
 

@@ -165,8 +165,10 @@ export const ERROR_CODES = {
     remedy: 'Report it to the operator of the service. With status 404 or a redirect, the base address may be wrong.',
   },
   AUDIT_UNAVAILABLE: {
+    status: 503,
     retryable: true,
-    meaning: 'The change was not sent, because [the audit log](audit.md) is required and cannot be written.',
+    meaning:
+      'The change was not sent, or the token not issued, because [the audit log](audit.md) is required and cannot be written.',
     remedy: 'Wait `retryAfterSeconds`. The operator must free the disk or correct the log.',
   },
   BUDGET_EXCEEDED: {

@@ -6,6 +6,7 @@ import { isCredential, normalizeScheme } from '../auth/identity.ts';
 import { Refusal, refusalErrors, refuse } from '../errors/codes.ts';
 import { toLoggedError } from '../errors/logged-error.ts';
 import type { RateLimiter } from '../rate-limits/rate-limiter.ts';
+import type { AuditLog } from '../telemetry/audit-log.ts';
 import { rateLimited } from './admission.ts';
 import { requireJson } from './head.ts';
 import { type HandleRequest, type IncomingRequest, REQUEST_ID, toRequestId } from './message.ts';
@@ -19,6 +20,7 @@ export function createClientTokenRoute(
   clientTokens: ClientTokens,
   limiter: RateLimiter,
   { cors, upstreamSelector, logger }: HttpParts,
+  audit: AuditLog | undefined,
 ): HandleRequest {
   const { tenantKeys, rateLimit } = clientTokens;
 
@@ -52,7 +54,12 @@ export function createClientTokenRoute(
     try {
       const { subject, ...token } = await issue(request);
       const { tenant, scopes, expiresInSeconds } = token;
-      logger.info({ requestId, tenant, subject, scopes, expiresInSeconds }, 'client token');
+      const issued = { requestId, tenant, subject, scopes, expiresInSeconds };
+      if (audit?.noteToken(issued) === false) {
+        const message = 'No token was issued, because the gateway cannot record it.';
+        throw refuse('AUDIT_UNAVAILABLE', message, { retryAfterSeconds: 1 });
+      }
+      logger.info(issued, 'client token');
       return respond(200, token);
     } catch (error) {
       const refusal = error instanceof Refusal ? error : unexpected(logger, requestId, error);

@@ -120,7 +120,21 @@ export function createAuditLog(
     };
   }
 
-  return { begin, [Symbol.dispose]: () => file[Symbol.dispose]() };
+  /** Records a client token before it is handed out. Returns whether it may be. */
+  function noteToken({ requestId, tenant, ...issued }: IssuedToken): boolean {
+    const call = { method: 'POST', route: '/client-tokens', outcome: 'APPLIED' };
+    return write({ id: randomUUID(), requestId, clientKind: 'server', tenant, issued, ...call }) || !settings.required;
+  }
+
+  return { begin, noteToken, [Symbol.dispose]: () => file[Symbol.dispose]() };
+}
+
+interface IssuedToken {
+  requestId: string;
+  tenant: string;
+  subject: string | undefined;
+  scopes: readonly string[];
+  expiresInSeconds: number;
 }
 
 type CountAuditLine = (result: 'written' | 'failed') => void;

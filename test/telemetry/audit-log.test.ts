@@ -163,6 +163,7 @@ it('has the issuer of the token, because the same subject of two issuers can be 
   }
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
   expect(lines.map((line) => JSON.parse(line)).map(({ issuer, subject }) => [issuer, subject])).toEqual([
+    [undefined, undefined], // The client token that was issued.
     [ISSUER, 'user-1'],
     [otherIssuer, 'user-1'],
     ['notigraph', 'user-1'],
@@ -264,3 +265,52 @@ it('that is required has a line before a write is sent, and no write is sent wit
   expect(gateway.log.filter(({ msg }) => msg === 'the audit log can be written again')).toHaveLength(1);
   expect((await readLines()).slice(0, 2)).toMatchObject([{ outcome: 'PENDING' }, { outcome: 'APPLIED' }]);
 });
+
+it.each([false, true])(
+  'has the client tokens that were issued, and hands out none without a line, if lines are required: %s',
+  async (required) => {
+    const folder = await createTestFolder();
+    await mkdir(folder.path('logs'));
+    const path = folder.path('logs', 'audit.jsonl');
+    const gateway = ofTest(
+      await startGateway({
+        service: () => ({ body: { data: [] } }),
+        clients: clientsOf(signer),
+        clientTokens: { secrets: ['a-secret-of-client-tokens-0123456789'] },
+        audit: { to: { file: path }, required },
+      }),
+    );
+    const issue = async (requestId: string) => {
+      const response = await fetch(new URL('/client-tokens', gateway.url), {
+        method: 'POST',
+        headers: {
+          authorization: `ApiKey ${TENANT_KEYS.acme}`,
+          'content-type': 'application/json',
+          'x-request-id': requestId,
+        },
+        body: JSON.stringify({ subject: 'user-7', scopes: ['groups:read'], expiresInSeconds: 60 }),
+      });
+      return { status: response.status, body: await response.json() };
+    };
+    const { body } = await issue('r1');
+    const text = await readFile(path, 'utf8');
+    expect(JSON.parse(text)).toEqual({
+      time: expect.any(String),
+      id: expect.any(String),
+      requestId: 'r1',
+      clientKind: 'server',
+      tenant: 'acme',
+      issued: { subject: 'user-7', scopes: ['groups:read'], expiresInSeconds: 60 },
+      method: 'POST',
+      route: '/client-tokens',
+      outcome: 'APPLIED',
+    });
+    expect(text).not.toContain(body.token.slice(-20));
+    await rm(folder.path('logs'), { recursive: true });
+    expect(await issue('r2')).toMatchObject(
+      required
+        ? { status: 503, body: { errors: [{ extensions: { code: 'AUDIT_UNAVAILABLE' } }] } }
+        : { status: 200, body: { token: expect.any(String) } },
+    );
+  },
+);

@@ -222,6 +222,9 @@ ${upstream}
 # What the gateway adds to the built-in schema: see docs/modules.md.
 modules: ${toYaml(modulesOf(answers))}
 
+# With it, an API key has the same name in the log and the audit log after a restart: see docs/audit.md.
+${hasBrowsers(answers) ? '' : '# '}logSecret: { env: LOG_SECRET }
+
 clients:
   # Servers send the service's API key: "Authorization: ApiKey <key>". off rejects them.
   server: on
@@ -257,6 +260,9 @@ function writeEnvExample({ tenant, upstream }: Answers): string | undefined {
   }
   const keys = Object.values(SANDBOX_KEYS).join(' and ');
   return `# Variables of ${CONFIG_FILE}. Copy this file to .env, and keep that out of version control.
+
+# At least 16 characters, such as of: openssl rand -hex 16
+LOG_SECRET=
 ${upstream ? '' : `# The sandbox has the keys ${keys}.\n`}${tenants
   .map(([name, variable]) => `\n# The service's API key of the tenant ${name}, without "ApiKey"\n${variable}=\n`)
   .join('')}`;

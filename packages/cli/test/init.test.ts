@@ -72,10 +72,11 @@ it('writes a valid file for browsers, and the names of the variables that it nee
   });
 
   const example = await read('.env.example');
-  expect(example.match(/^[^#\n].*$/gm)).toEqual(['TENANT_ACME_KEY=', 'TENANT_BIRCH_KEY=']);
+  expect(example.match(/^[^#\n].*$/gm)).toEqual(['LOG_SECRET=', 'TENANT_ACME_KEY=', 'TENANT_BIRCH_KEY=']);
   const unfilled = await runCommand({ cwd, args: ['check'] });
   expect(unfilled.stdout).toMatch(/requires the environment variable TENANT_ACME_KEY, which is not set/);
   const filled = example
+    .replace('LOG_SECRET=', '$&a-fake-secret-of-the-log')
     .replace('TENANT_ACME_KEY=', `$&${SANDBOX_KEYS.development}`)
     .replace('TENANT_BIRCH_KEY=', `$&${SANDBOX_KEYS.production}`);
   await writeFile(`${cwd}/.env`, filled);
@@ -111,9 +112,10 @@ it('writes modules with which the first gateway can trigger, and the scopes that
   await writeFile(
     typed.path('boxes.mjs'),
     `import { defineModule } from 'notigraph/modules';
-    export default defineModule('boxes', ({ builder, requireScopes }) => {
-      builder.queryField('boxes', (t) => t.int({ extensions: requireScopes('boxes:read'), resolve: () => 7 }));
-      builder.queryField('lock', (t) => t.int({ extensions: requireScopes('boxes:write'), resolve: () => 7 }));
+    export default defineModule('boxes', ({ builder, declareCalls, requireScopes }) => {
+      const needs = (scope) => ({ ...declareCalls('0'), ...requireScopes(scope) });
+      builder.queryField('boxes', (t) => t.int({ extensions: needs('boxes:read'), resolve: () => 7 }));
+      builder.queryField('lock', (t) => t.int({ extensions: needs('boxes:write'), resolve: () => 7 }));
     });`,
   );
   await type(
@@ -296,7 +298,7 @@ it('writes every answer as it is, and a variable per tenant', async () => {
   ]);
   expect(Object.keys(browser?.tenants ?? {}).toSorted()).toEqual(tenants.toSorted());
   const variables = (await read('.env.example')).match(/^\w+(?==$)/gm) ?? [];
-  expect(new Set(variables).size).toBe(tenants.length);
+  expect(new Set(variables).size).toBe(tenants.length + 1); // And that of the log.
   const env = Object.fromEntries(variables.map((name) => [name, `key-of-${name}`]));
   expect(await runCommand({ cwd, args: ['check', '--strict'], env })).toMatchObject(VALID);
 });

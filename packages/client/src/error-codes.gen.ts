@@ -59,7 +59,7 @@ export type KnownErrorCode =
   | 'UPSTREAM_ERROR'
   /** The response does not match the contract, or something else answered for the service, such as a proxy. Report it to the operator of the service. With status 404 or a redirect, the base address may be wrong. */
   | 'UPSTREAM_BAD_RESPONSE'
-  /** The change was not sent, because the audit log is required and cannot be written. Wait `retryAfterSeconds`. The operator must free the disk or correct the log. */
+  /** The change was not sent, or the token not issued, because the audit log is required and cannot be written. Wait `retryAfterSeconds`. The operator must free the disk or correct the log. */
   | 'AUDIT_UNAVAILABLE'
   /** The operation needs more upstream calls than one operation may make. Request less data, or use several operations. */
   | 'BUDGET_EXCEEDED'

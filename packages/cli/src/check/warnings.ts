@@ -104,6 +104,11 @@ function listCombinations(config: Config): Rule[] {
     ],
     ...listStoreRules(config),
     [
+      config.audit !== undefined && config.clients.server !== false && config.logSecret === undefined,
+      'logSecret',
+      'is not set, so the audit log names an API key in another way after each restart; set it',
+    ],
+    [
       config.idempotencyKeys === 'previous',
       'idempotencyKeys',
       'is previous, for the time in which version 1.0 runs too; remove it afterwards',
