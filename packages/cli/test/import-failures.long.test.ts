@@ -36,7 +36,7 @@ it.each([
   );
   const { code, stdout, stderr } = await run();
   expect({ code, stderr }).toEqual({ code: 1, stderr: `users.csv:2: ${expected} (BAD_USER_INPUT)\n` });
-  expect(stdout).toContain('Rows that you correct in users.csv are sent again');
+  expect(stdout).toContain('1 rejected row: correct it in users.csv, and run the same command again.\n');
   expect(results()[0]).toMatchObject({ line: 2, outcome: 'failed', message: expected });
 });
 

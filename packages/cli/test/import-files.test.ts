@@ -12,7 +12,8 @@ async function checkFile(content: string | Buffer, format: Format = 'csv') {
   await writeFile(folder.path('file'), content);
   using results = new Results(undefined);
   const checked = { rows: 0 };
-  const { samples } = await checkRows(readRows(folder.path('file'), format), results, checked);
+  await checkRows(readRows(folder.path('file'), format), results, checked);
+  const samples = [...results.pending().take(3)];
   const problems = [...results.entries(['invalid'])].map(({ line, message }) => `${line}: ${message}`);
   return {
     rows: checked.rows,

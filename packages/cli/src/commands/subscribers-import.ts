@@ -8,7 +8,11 @@ export const subscribersImport: Command = {
   summary: 'Creates or updates the subscribers of a file.',
   args: ['FILE'],
   options: [
-    { name: 'dry-run', description: 'Check the file and show the first rows. Sends nothing, and needs no key.' },
+    {
+      name: 'dry-run',
+      description:
+        'Check the file, compare it with the results, and show the first rows. Sends nothing, and needs no key.',
+    },
     {
       name: 'format',
       value: 'csv|tsv|jsonl',
@@ -16,12 +20,20 @@ export const subscribersImport: Command = {
     },
     {
       name: 'skip-invalid',
+      description: 'Send the valid rows if others are invalid.',
+    },
+    {
+      name: 'rejected',
+      value: 'FILE',
       description:
-        'Send the valid rows if others are invalid, and write those to FILE.rejected.csv (.tsv, .jsonl), with reasons.',
+        'File for rows that the check or the service rejects, with reasons. Default: FILE.rejected.csv (.tsv, .jsonl), and none with --dry-run.',
     },
     { name: 'results', value: 'FILE', description: 'Results file, a SQLite database. Default: FILE.results.db.' },
     { name: 'report', value: 'FILE', description: 'Write the outcome of every row to this file, as JSON lines.' },
-    { name: 'restart', description: 'Send all rows, also those that are already applied.' },
+    {
+      name: 'restart',
+      description: 'Send all rows, also those that are already applied. Resumes an interrupted restart.',
+    },
     { name: 'rate', value: 'N', description: 'Maximum calls per second. Default: unlimited.' },
     {
       name: 'max-wait',

@@ -1,98 +1,205 @@
 // What an import prints and writes: its progress, the rejected rows, the outcome of every row, and how it ended.
 
-import { closeSync, constants, rmSync, writeSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { closeSync, constants, createReadStream, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
 import type { Process } from '../command.ts';
+import { isTaken } from '../files.ts';
 import {
   type Counts,
   type Entry,
   openPrivateFile,
+  type PendingRow,
+  type RejectedRow,
   type Results,
   type RowOutcome,
-  type SendableRow,
 } from './results.ts';
 import { NOTES, type Row } from './rows.ts';
 
 /** Problems and failed rows that are printed. */
 export const PRINTED = 20;
 
+/** Rows that are shown by a dry run. */
+const SAMPLES = 3;
+
 /** Longest row that a dry run shows completely. */
 const MAX_SHOWN = 300;
 
-/** Writes a line per row to a file: JSON with its outcome. */
-export function writeReport(path: string, results: Results): void {
+/** Writes a file, or nothing: a part of it would be taken for all of it. @throws {Error} of the system, with the path, or of SQLite */
+function writeLines(path: string, lines: Iterable<string>): void {
   const file = openPrivateFile(path, constants.O_WRONLY | constants.O_TRUNC);
   try {
-    for (const { code, message, ...entry } of results.entries()) {
-      const reason = { ...(code !== null && { code }), ...(message !== null && { message }) };
-      writeSync(file, `${JSON.stringify({ ...entry, ...reason })}\n`);
+    for (const line of lines) {
+      writeFileSync(file, line); // Unlike `writeSync`, it writes all of the line.
     }
+  } catch (error) {
+    if (lstatSync(path).isFile()) {
+      rmSync(path); // It can also be a pipe or a device.
+    }
+    throw error instanceof Error ? Object.assign(error, { path }) : error;
   } finally {
     closeSync(file);
   }
 }
 
-/** File of rejected rows, written like the imported one, with their lines and reasons before them. It is created with the first row. */
-export class RejectedRows implements Disposable {
-  readonly #path: string;
-  #file: number | undefined;
-
-  constructor(path: string) {
-    this.#path = path;
-    rmSync(path, { force: true }); // That of an earlier import.
+/** Writes a line per row to a file: JSON with its outcome. */
+export function writeReport(path: string, results: Results): void {
+  function* lines(): Generator<string> {
+    for (const { code, message, ...entry } of results.entries()) {
+      const reason = { ...(code !== null && { code }), ...(message !== null && { message }) };
+      yield `${JSON.stringify({ ...entry, ...reason })}\n`;
+    }
   }
+  writeLines(path, lines());
+}
 
-  add({ line, text, header, dialect: { mark, lineEnd, delimiter } }: Row, problems: readonly string[]): void {
-    const reasons = problems.join(' ');
-    const addNotes = (notes: readonly string[], row: string) =>
+/** Returns the sentence that names the file of rejected rows. */
+export const describeRejectedFile = (path: string): string => `${path} has the rejected rows, with reasons.`;
+
+/** Form of the imported file, in which its rejected rows are written. */
+export type FileForm = Pick<Row, 'header' | 'dialect'>;
+
+/**
+ * Writes the rows that the check or the service has rejected like the imported file, with their lines and reasons before them. The file of an earlier
+ * import is replaced if it is as it was written. Another one, which a person may have corrected, is kept, and the new file gets a number.
+ *
+ * @param form that of a row of the file
+ * @param hasRows whether to write a file at all
+ * @returns its path; undefined if there is none
+ */
+export async function writeRejected(
+  path: string,
+  form: FileForm | undefined,
+  results: Results,
+  hasRows = results.hasRejected(),
+): Promise<string | undefined> {
+  const part = `${path}.part`;
+  const digest = createHash('sha256');
+  if (hasRows && form !== undefined) {
+    writeLines(
+      part,
+      describeRejected(results.rejected(), form).map((line) => {
+        digest.update(line);
+        return line;
+      }),
+    );
+  }
+  let target = path;
+  for (let number = 2; isTaken(target); number += 1) {
+    if ((await digestFile(target)) === results.rejectedDigest) {
+      rmSync(target);
+      break;
+    }
+    target = path.replace(/(?:\.[^./\\]*)?$/, (extension) => `-${number}${extension}`);
+  }
+  if (!hasRows) {
+    return undefined;
+  }
+  renameSync(part, target);
+  results.rejectedDigest = digest.digest('hex');
+  return target;
+}
+
+/** Returns the digest of a regular file; an empty text for anything else. */
+async function digestFile(path: string): Promise<string> {
+  const digest = createHash('sha256');
+  if (!lstatSync(path).isFile()) {
+    return '';
+  }
+  await pipeline(createReadStream(path), digest);
+  return digest.digest('hex');
+}
+
+/** Yields the lines of a file of rejected rows. */
+function* describeRejected(
+  rows: Iterable<RejectedRow>,
+  { header, dialect: { mark, lineEnd, delimiter } }: FileForm,
+): Generator<string, undefined> {
+  const addNotes = (notes: readonly string[], row: string) => [...notes.map(formatCell), row].join(delimiter);
+  yield mark + (header === undefined ? '' : addNotes(NOTES, header) + lineEnd);
+  for (const { line, text, reasons } of rows) {
+    const row =
       delimiter === undefined
-        ? row.replace(/^\s*\{(?=\s*")/, () => `{"line":${line},"reasons":${JSON.stringify(reasons)},`)
-        : [...notes.map(formatCell), row].join(delimiter);
-    if (this.#file === undefined) {
-      this.#file = openPrivateFile(this.#path, constants.O_WRONLY);
-      writeSync(this.#file, mark + (header === undefined ? '' : addNotes(NOTES, header) + lineEnd));
-    }
-    writeSync(this.#file, addNotes([String(line), reasons], text).replace(/\r$/, '') + lineEnd);
-  }
-
-  [Symbol.dispose](): void {
-    if (this.#file !== undefined) {
-      closeSync(this.#file);
-    }
+        ? text.replace(/^\s*\{(?=\s*")/, () => `{"line":${line},"reasons":${JSON.stringify(reasons)},`)
+        : addNotes([String(line), reasons], text);
+    yield row.replace(/\r$/, '') + lineEnd;
   }
 }
 
 const formatCell = (cell: string): string => (/[",;\t\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
 
-/** Returns the lines that a dry run prints. */
-export const describeSamples = (samples: readonly SendableRow[]): string =>
-  [
-    'The first rows, as they would be sent to POST /v1/subscribers:',
-    ...samples.map(({ line, subscriber }) => {
-      const json = JSON.stringify(subscriber);
-      return `  line ${line}: ${json.length > MAX_SHOWN ? `${json.slice(0, MAX_SHOWN - 1)}…` : json}`;
-    }),
+/** Returns the lines that a dry run prints: what has changed since the last import, and the first rows that would be sent. */
+export function describeDryRun(results: Results, resultsPath: string): string {
+  const counts = results.counts();
+  const { added, gone } = results.compare();
+  const applied = counts.created + counts.updated;
+  const unsent = counts.pending - results.changed;
+  const compared = [
+    [added, 'new'],
+    [results.changed - added, 'changed'],
+    [applied, 'applied and unchanged'],
+    [counts.failed, 'rejected before and unchanged'],
+    [counts.unknown + counts.uncleared, 'to be sent again'],
+    [unsent, 'not sent yet'],
+    [gone, 'no longer in the file'],
+  ] as const;
+  const left = counts.pending + counts.failed + counts.unknown + counts.uncleared;
+  const parts = compared.flatMap(([count, kind]) => (count > 0 ? [`${formatCount(count)} ${kind}`] : []));
+  return [
+    ...(results.earlier > 0 ? [`Compared with ${resultsPath}: ${parts.join(', ')}.`] : []),
+    ...(left === 0
+      ? ['All rows are already applied.']
+      : [
+          `${results.earlier > 0 ? `${formatRows(left)} would be sent. ` : ''}The first rows, as they would be sent to POST /v1/subscribers:`,
+          ...results.pending().take(SAMPLES).map(describeSample),
+        ]),
     'Nothing was sent.',
     '',
   ].join('\n');
+}
+
+function describeSample({ line, subscriber }: PendingRow): string {
+  const json = JSON.stringify(subscriber);
+  return `  line ${line}: ${json.length > MAX_SHOWN ? `${json.slice(0, MAX_SHOWN - 1)}…` : json}`;
+}
 
 /**
  * Returns lines with the first rows that have these outcomes.
  *
  * @param path file
  * @param count number of problems or rows
+ * @param printed lines that were printed before. @default none
  */
-export function describeRows(results: Results, path: string, outcomes: readonly RowOutcome[], count: number): string {
-  const lines = [...results.entries(outcomes, PRINTED)].map(
-    ({ line, code, message }: Entry) => `${path}:${line}: ${message}${code === null ? '' : ` (${code})`}\n`,
-  );
-  const more = count - lines.length;
-  return lines.join('') + (more > 0 ? `… and ${formatCount(more)} more.\n` : '');
+export function describeRows(
+  results: Results,
+  path: string,
+  outcomes: readonly RowOutcome[],
+  count: number,
+  printed: ReadonlySet<string> = new Set(),
+): string {
+  const lines = [...results.entries(outcomes, PRINTED)]
+    .map((entry) => describeRow(path, entry))
+    .filter((line) => !printed.has(line));
+  const more = count - printed.size - lines.length;
+  return lines.map((line) => `${line}\n`).join('') + (more > 0 ? `… and ${formatCount(more)} more.\n` : '');
 }
 
+/** Returns a problem or failure of a row: `users.csv:2: email must be an email address. (BAD_USER_INPUT)`. */
+export const describeRow = (path: string, { line, code, message }: Omit<Entry, 'subscriberId' | 'outcome'>): string =>
+  `${path}:${line}: ${message}${code === null ? '' : ` (${code})`}`;
+
 /** Returns the line to print before rows are sent. Nothing, if no row was sent before. */
-export function describeBeginning(path: string, changed: number, applied: number, total: number): string {
+export function describeBeginning(
+  { changed, isRestarting }: Results,
+  { path, results }: { path: string; results: string },
+  applied: number,
+  total: number,
+): string {
   if (changed === total) {
     return '';
+  }
+  if (isRestarting) {
+    return `Continuing the restart: ${formatCount(applied)} of ${formatRows(total)} ${be(applied)} already sent again. To begin over, delete ${results}.\n`;
   }
   return changed === 0
     ? `Resuming: ${formatCount(applied)} of ${formatRows(total)} ${be(applied)} already applied.\n`
@@ -104,13 +211,13 @@ export function describeBeginning(path: string, changed: number, applied: number
  *
  * @param before rows by outcome at the beginning
  * @param seconds duration
- * @param paths of the imported file and the results
+ * @param paths of the imported file, the results and the rejected rows
  */
 export function describeEnding(
   before: Counts,
   after: Counts,
   seconds: number,
-  { path, results }: { path: string; results: string },
+  { path, results, rejected }: { path: string; results: string; rejected: string | undefined },
 ): string {
   const created = after.created - before.created;
   const updated = after.updated - before.updated;
@@ -118,7 +225,7 @@ export function describeEnding(
   const applied = after.created + after.updated;
   const left = failed + unknown + uncleared + after.pending;
   const rows = formatRows(applied + left, invalid > 0 ? 'valid ' : '');
-  const repair = failed > 0 ? ` Rows that you correct in ${path} are sent again, and no others that are applied.` : '';
+  const wrong = failed + invalid;
   const hasResults = applied + failed + unknown + uncleared > 0;
   const lines = [
     `Applied ${formatRows(created + updated)} in ${formatDuration(seconds)}: ${formatCount(created)} created, ${formatCount(updated)} updated.`,
@@ -129,14 +236,16 @@ export function describeEnding(
     left === 0
       ? `${applied === 1 ? '' : 'All '}${rows} of the file ${be(applied)} applied. Results: ${results}`
       : `${formatCount(applied)} of ${rows} ${be(applied)} applied.${hasResults ? ` Results, with reasons: ${results}` : ''}`,
-    left > 0 && `Run the same command again to send the others.${repair}`,
-    invalid > 0 &&
-      `${formatRows(invalid, 'rejected ')}: correct ${invalid === 1 ? 'it' : 'them'} in ${path}, and run the same command again.`,
+    left > failed + uncleared && 'Run the same command again to send the others.',
+    wrong > 0 &&
+      `${formatRows(wrong, 'rejected ')}: correct ${wrong === 1 ? 'it' : 'them'} in ${path}, and run the same command again.`,
+    rejected !== undefined && describeRejectedFile(rejected),
   ];
   return lines.flatMap((line) => (line === false ? [] : `${line}\n`)).join('');
 }
 
-const CAUSE = 'Versions before 31 October 2025 clear only the email, and none clears channels.';
+const CAUSE =
+  'Versions before 31 October 2025 clear only the email, and none clears channels. The same command sends such rows again.';
 
 const TERMINAL_MS = 200;
 const LOG_MS = 10_000;

@@ -1,8 +1,10 @@
 // The results file of an import, and its errors.
 
-import { hash, randomUUID } from 'node:crypto';
-import { closeSync, constants, fchmodSync, openSync, rmSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
+import { createHmac, hash, randomBytes, randomUUID } from 'node:crypto';
+import { closeSync, constants, existsSync, fchmodSync, openSync, rmSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { errorCodeOf } from '../../../../src/lib/caught.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
@@ -37,39 +39,68 @@ export interface SendableRow {
   subscriber: SubscriberFields;
 }
 
-/** Row that is not applied, with its idempotency key and its outcome so far. */
+/** Row that is not applied, with its idempotency key. */
 export interface PendingRow extends SendableRow {
   key: string;
+  /** Outcome in an earlier import. Null if the row wasn't sent, or its import was killed before the response. */
   outcome: RowOutcome | null;
+  /** Start of the import that sent it first, in milliseconds since 1970. @default this one */
+  since: number | undefined;
 }
+
+/** Row that the check or the service has rejected, as it is written in the file. */
+export type RejectedRow = z.output<typeof REJECTED_ROW>;
+const REJECTED_ROW = z.object({ line: z.int(), text: z.string(), reasons: z.string() });
 
 const COUNT = z.object({ outcome: OUTCOME, rows: z.int() });
 const FIELDS = z.custom<SubscriberFields>(isRecord); // They were checked before they were stored.
-const PENDING = z.object({ line: z.int(), fields: z.string(), key: z.string(), outcome: OUTCOME.nullable() });
-const TARGET = z.object({ service: z.string(), environmentId: z.string().nullable(), startedAt: z.int().optional() });
+const PENDING = z.object({
+  line: z.int(),
+  subscriberId: z.string(),
+  fields: z.string(),
+  key: z.string(),
+  outcome: OUTCOME.nullable(),
+  since: z.int().nullable(),
+});
+const TARGET = z.object({ service: z.string(), environmentId: z.string().nullable() });
 
 /** Identifies a results file (SQLite's `application_id`): the four letters NTGI. */
 const APPLICATION_ID = 0x4e_54_47_49;
 
-const TARGET_TABLE = 'target (service TEXT NOT NULL, environmentId TEXT, startedAt INTEGER) STRICT';
+/** Code of rows that are `uncleared`. Version 1.0 doesn't know that outcome, so they are stored as `unknown`. */
+const UNCLEARED = 'UNCLEARED';
 
 /**
  * A row whose line is NULL is not in the file any more. An outcome of NULL is pending. The values of the rows are only in the table `subscribers`,
- * which is temporary: SQLite keeps it in memory or in a file without a name, which ends with the process.
+ * which is temporary: SQLite keeps it in memory or in a file without a name, which ends with the process. Its invalid rows have no id.
+ *
+ * Version 1.0 goes on with the file, so its tables `target`, `rows` and `problems` and the view keep their columns and values.
  */
 const SCHEMA = `
   PRAGMA application_id = ${APPLICATION_ID};
-  CREATE TABLE IF NOT EXISTS ${TARGET_TABLE};
+  CREATE TABLE IF NOT EXISTS target (service TEXT NOT NULL, environmentId TEXT) STRICT;
   CREATE TABLE IF NOT EXISTS rows (
     subscriberId TEXT PRIMARY KEY, line INTEGER, digest BLOB NOT NULL, key TEXT NOT NULL,
     outcome TEXT, code TEXT, message TEXT
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS problems (line INTEGER NOT NULL, subscriberId TEXT, message TEXT NOT NULL) STRICT;
-  CREATE TEMP TABLE subscribers (line INTEGER PRIMARY KEY, subscriberId TEXT NOT NULL, fields TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS sent (subscriberId TEXT PRIMARY KEY, since INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
+  CREATE TEMP TABLE subscribers (
+    line INTEGER PRIMARY KEY, subscriberId TEXT, fields TEXT, text TEXT, turn INTEGER NOT NULL
+  ) STRICT;
   CREATE VIEW IF NOT EXISTS outcomes AS
     SELECT line, subscriberId, coalesce(outcome, 'pending') AS outcome, code, message FROM rows WHERE line IS NOT NULL
     UNION ALL SELECT line, subscriberId, 'invalid', NULL, message FROM problems;
+  CREATE TEMP VIEW entries AS
+    SELECT line, subscriberId, iif(code = '${UNCLEARED}', 'uncleared', outcome) AS outcome,
+      nullif(code, '${UNCLEARED}') AS code, message FROM outcomes;
 `;
+
+/** Repairs files of versions between 1.0 and this one: outcomes that 1.0 doesn't know. */
+const REPAIR = `
+  UPDATE rows SET line = NULL,
+    code = iif(outcome = 'uncleared', '${UNCLEARED}', code), outcome = iif(outcome = 'uncleared', 'unknown', outcome)`;
 
 /** A row that has changed gets another key and is pending again. Nothing is returned for the second row of a subscriber. */
 const ADD = `
@@ -77,20 +108,37 @@ const ADD = `
   ON CONFLICT DO UPDATE SET
     line = excluded.line,
     digest = excluded.digest,
-    key = iif(digest = excluded.digest, key, excluded.key),
-    outcome = iif(digest = excluded.digest, outcome, NULL),
-    code = iif(digest = excluded.digest, code, NULL),
-    message = iif(digest = excluded.digest, message, NULL)
+    key = iif(digest IN (excluded.digest, :plain), key, excluded.key),
+    outcome = iif(digest IN (excluded.digest, :plain), outcome, NULL),
+    code = iif(digest IN (excluded.digest, :plain), code, NULL),
+    message = iif(digest IN (excluded.digest, :plain), message, NULL)
   WHERE line IS NULL
-  RETURNING key`;
+  RETURNING key, outcome`;
+
+/** Rows that were never sent have the first turn; those that the service has rejected, the last one. */
+const KEEP = `
+  INSERT OR IGNORE INTO subscribers
+  VALUES (?, ?, ?, ?, CASE ? WHEN 'failed' THEN 2 WHEN 'unknown' THEN 1 ELSE 0 END)`;
+const TURNS = [0, 1, 2];
 
 /** Rows that are read at a time. A longer read would keep SQLite from reusing its write-ahead log, which would grow with each outcome. */
 const PAGE = 100;
 
 const NEXT_PAGE = `
-  SELECT subscribers.line, fields, key, outcome FROM subscribers CROSS JOIN rows USING (subscriberId)
-  WHERE subscribers.line > ? AND coalesce(outcome, 'pending') NOT IN ('created', 'updated')
+  SELECT subscribers.line, subscriberId, fields, key, iif(code = '${UNCLEARED}', 'uncleared', outcome) AS outcome, since
+  FROM subscribers CROSS JOIN rows USING (subscriberId) LEFT JOIN sent USING (subscriberId)
+  WHERE turn = ? AND subscribers.line > ? AND coalesce(outcome, 'pending') NOT IN ('created', 'updated')
   ORDER BY subscribers.line LIMIT ${PAGE}`;
+
+/** Removes rows from the table `sent` of which the service has told what became of them. */
+const FORGET_SENT = `
+  DELETE FROM sent WHERE EXISTS (
+    SELECT 1 FROM rows WHERE rows.subscriberId = sent.subscriberId AND outcome IN ('created', 'updated', 'failed'))`;
+
+/** Rows to correct. The service can refuse a part of a row that it has stored, which is then unknown. */
+const REJECTED = `
+  FROM outcomes CROSS JOIN subscribers USING (line)
+  WHERE outcome IN ('failed', 'invalid') OR (outcome = 'unknown' AND code = 'BAD_USER_INPUT')`;
 
 /** Makes applied rows pending, with new keys: the first, which shows whether the environment is the same, or all. */
 const SEND_AGAIN = `
@@ -102,14 +150,28 @@ const prepareStatements = (database: DatabaseSync) => ({
   add: database.prepare(ADD),
   lineOf: database.prepare('SELECT line FROM rows WHERE subscriberId = ?'),
   reject: database.prepare('INSERT INTO problems (line, subscriberId, message) VALUES (?, ?, ?)'),
-  keep: database.prepare('INSERT INTO subscribers VALUES (?, ?, ?)'),
+  keep: database.prepare(KEEP),
   nextPage: database.prepare(NEXT_PAGE),
+  forgetSent: database.prepare(FORGET_SENT),
+  noteSent: database.prepare('INSERT OR IGNORE INTO sent SELECT value, ? FROM json_each(?)'),
   record: database.prepare('UPDATE rows SET outcome = ?, code = ?, message = ? WHERE subscriberId = ?'),
 });
 
 /** SQLite's codes for a file that another process has locked, and for one of another kind. */
 const BUSY = 5;
 const NOT_A_DATABASE = 26;
+
+/** SQLite's codes for files that can't be written, and the system's. */
+const IO_ERROR = 10;
+const FULL = 13;
+const NO_SPACE: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT']);
+
+interface ResultsOptions {
+  /** Whether to send rows again that are applied. An interrupted restart goes on instead. @default false */
+  restarts?: boolean;
+  /** Whether to leave the file as it is: what it has is compared with the rows, in a temporary copy. @default false */
+  isDryRun?: boolean;
+}
 
 /**
  * Results file of an import: a SQLite database with the rows of the file, their idempotency keys and outcomes, but none of their values besides the ids.
@@ -120,71 +182,163 @@ const NOT_A_DATABASE = 26;
 export class Results implements Disposable {
   readonly #path: string | undefined;
   readonly #database: DatabaseSync;
-  readonly #isNew: boolean;
+  #isNew = false;
+  #isLocked = false;
   #hasOutcomes = false;
   /** Environment of the earlier results; undefined if there are none, or the service has never told it. */
   #environmentId: string | undefined;
   #isConfirmed = false;
-  /** Start of the first import with these results, in milliseconds since 1970. */
-  startedAt = Date.now();
+  readonly #startedAt = Date.now();
   readonly #statements: ReturnType<typeof prepareStatements>;
+  /** Key of the digests. A file that version 1.0 began has none, so that 1.0 finds its own digests. */
+  #digestKey: Uint8Array | undefined;
+  /** Number of rows of the last import. */
+  earlier = 0;
   /** Number of rows that the last import didn't have, or had with other values. */
   changed = 0;
+  /** Whether this import goes on with an interrupted restart. */
+  isRestarting = false;
 
   /**
    * @param path path of the file; undefined for a temporary one
-   * @param restarts whether rows are sent that were applied before
    * @throws {ConfigError} if it is another kind of file, which must not be overwritten
    */
-  constructor(path: string | undefined, restarts = false) {
-    this.#path = path;
-    if (path !== undefined) {
-      prepareFile(path);
+  constructor(path: string | undefined, { restarts = false, isDryRun = false }: ResultsOptions = {}) {
+    this.#path = isDryRun ? undefined : path;
+    if (this.#path !== undefined) {
+      prepareFile(this.#path);
     }
-    this.#database = new DatabaseSync(path ?? '', { timeout: 0 });
+    this.#database = new DatabaseSync(this.#path ?? '', { timeout: 0 });
     try {
-      this.#isNew = this.#open();
+      this.#open();
+      if (isDryRun && path !== undefined && existsSync(path)) {
+        this.#copy(path);
+      }
       this.#statements = prepareStatements(this.#database);
-      this.#database.exec(`
-        BEGIN IMMEDIATE;
-        DELETE FROM problems;
-        ${restarts ? 'DELETE FROM rows; DELETE FROM target;' : 'UPDATE rows SET line = NULL;'}
-      `);
+      this.#database.exec('BEGIN IMMEDIATE; DELETE FROM problems;');
+      this.#prepareRows(restarts);
     } catch (error) {
-      this.#database.close();
+      this[Symbol.dispose]();
       throw error;
     }
   }
 
-  /** Locks the file, and creates its tables. Returns whether it is new. */
-  #open(): boolean {
-    this.#database.exec('PRAGMA locking_mode = EXCLUSIVE'); // Without shared memory, which some network file systems don't have.
-    const number = (sql: string) => z.int().parse(Object.values(this.#database.prepare(sql).get() ?? {})[0]);
-    const id = number('PRAGMA application_id');
-    const isNew = id === 0 && number('SELECT count(*) FROM sqlite_schema') === 0;
-    if (!isNew && id !== APPLICATION_ID) {
-      throw notResults(this.#path);
-    }
-    this.#database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; ${SCHEMA}`);
-    return isNew;
+  #number(sql: string): number {
+    return z.int().parse(Object.values(this.#database.prepare(sql).get() ?? {})[0]);
   }
 
-  /** Adds a row of the file. Returns the line of an earlier one of the same subscriber; otherwise undefined. */
-  add({ line, subscriber }: SendableRow): number | undefined {
+  /** Locks the file, and creates its tables. */
+  #open(): void {
+    this.#database.exec('PRAGMA locking_mode = EXCLUSIVE'); // Without shared memory, which some network file systems don't have.
+    const isEmpty = this.#isEmpty('main', this.#path);
+    this.#database.exec('PRAGMA secure_delete = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+    this.#isLocked = true;
+    this.#isNew = isEmpty; // Not before: another import could have begun at the same time.
+    const isKnown = this.#number("SELECT count(*) FROM sqlite_schema WHERE name = 'state'") > 0;
+    this.#database.exec(SCHEMA);
+    if (!(isEmpty || isKnown)) {
+      this.#remember('hasRemoved', 1); // Version 1.0 left ids of removed rows in unused parts of the file.
+    }
+  }
+
+  /** Whether a database has no tables. @throws {ConfigError} if it has those of another program */
+  #isEmpty(schema: 'main' | 'earlier', path: string | undefined): boolean {
+    const id = this.#number(`PRAGMA ${schema}.application_id`);
+    const isEmpty = id === 0 && this.#number(`SELECT count(*) FROM ${schema}.sqlite_schema`) === 0;
+    if (!isEmpty && id !== APPLICATION_ID) {
+      throw notResults(path);
+    }
+    return isEmpty;
+  }
+
+  /** Copies the rows of a results file, which stays as it is. If its import was killed, SQLite completes the file first. */
+  #copy(path: string): void {
+    this.#database.prepare('ATTACH ? AS earlier').run(`${pathToFileURL(resolve(path)).href}?mode=rw`);
+    if (!this.#isEmpty('earlier', path)) {
+      for (const table of ['rows', 'state']) {
+        if (this.#number(`SELECT count(*) FROM earlier.sqlite_schema WHERE name = '${table}'`) > 0) {
+          this.#database.exec(`INSERT INTO main.${table} SELECT * FROM earlier.${table}`);
+        }
+      }
+    }
+    this.#database.exec('DETACH earlier');
+  }
+
+  /** Prepares the rows of the last import to be compared with those of the file. A new restart begins without any. */
+  #prepareRows(restarts: boolean): void {
+    if (this.#number("SELECT count(*) FROM pragma_table_info('target')") === 3) {
+      this.#database.exec('ALTER TABLE target DROP COLUMN startedAt'); // Of versions between 1.0 and this one.
+    }
+    this.earlier = this.#number('SELECT count(*) FROM rows');
+    if (this.earlier === 0) {
+      this.#remember('digestKey', randomBytes(16));
+    }
+    const key = this.#recall('digestKey');
+    this.#digestKey = key instanceof Uint8Array ? key : undefined;
+    const hasUnsent = this.#number('SELECT EXISTS (SELECT 1 FROM rows WHERE outcome IS NULL)') === 1;
+    this.isRestarting = hasUnsent && this.#recall('isRestarting') === 1;
+    if (restarts && !this.isRestarting) {
+      this.earlier = 0;
+      this.#remember('hasRemoved', 1);
+      this.#database.exec('DELETE FROM rows; DELETE FROM sent; DELETE FROM target;');
+    } else {
+      this.#database.exec(REPAIR);
+    }
+    this.#remember('isRestarting', Number(restarts || this.isRestarting));
+  }
+
+  #recall(name: string): unknown {
+    return this.#database.prepare('SELECT value FROM state WHERE name = ?').get(name)?.value;
+  }
+
+  #remember(name: string, value: SQLInputValue): void {
+    this.#database.prepare('INSERT OR REPLACE INTO state VALUES (?, ?)').run(name, value);
+  }
+
+  /**
+   * Adds a row of the file. Returns the line of an earlier one of the same subscriber; otherwise undefined.
+   *
+   * @param text the row as it is written in the file. @default its fields
+   */
+  add({ line, subscriber, text }: SendableRow & { text?: string }): number | undefined {
     const { subscriberId } = subscriber;
     const key = randomUUID();
     const fields = JSON.stringify(subscriber);
-    const added = this.#statements.add.get({ subscriberId, line, digest: hash('sha256', fields, 'buffer'), key });
+    const plain = hash('sha256', fields, 'buffer');
+    const digest =
+      this.#digestKey === undefined
+        ? plain
+        : createHmac('sha256', this.#digestKey).update(toCanonical(subscriber)).digest();
+    const added = this.#statements.add.get({ subscriberId, line, digest, plain, key });
     if (added === undefined) {
       return Number(this.#statements.lineOf.get(subscriberId)?.line);
     }
     this.changed += Number(added.key === key);
-    this.#statements.keep.run(line, subscriberId, fields);
+    this.#keep(line, subscriberId, fields, text === undefined || text === fields ? null : text, added.outcome ?? null);
     return undefined;
   }
 
-  reject({ line, subscriberId }: { line: number; subscriberId?: string | undefined }, message: string): void {
+  reject(
+    { line, subscriberId, text }: { line: number; subscriberId?: string | undefined; text?: string },
+    message: string,
+  ): void {
     this.#statements.reject.run(line, subscriberId ?? null, message);
+    this.#keep(line, null, null, text ?? null, null);
+  }
+
+  /** Stores a row in the temporary table. @throws {TemporaryFilesError} */
+  #keep(...row: SQLInputValue[]): void {
+    try {
+      this.#statements.keep.run(...row);
+    } catch (error) {
+      throw new TemporaryFilesError(error);
+    }
+  }
+
+  /** Returns the numbers of rows that the last import didn't have, and that only the last import had. For the end of the check. */
+  compare(): { added: number; gone: number } {
+    const gone = this.#number('SELECT count(*) FROM rows WHERE line IS NULL');
+    return { added: this.#number('SELECT count(*) FROM rows') - this.earlier, gone };
   }
 
   /**
@@ -200,11 +354,13 @@ export class Results implements Disposable {
       throw this.#belongsTo('service', `${earlier.service}.`);
     }
     this.#environmentId = earlier?.environmentId ?? undefined;
-    this.startedAt = earlier?.startedAt ?? this.startedAt;
-    // Version 1.0 had no time.
-    this.#database.exec(`DELETE FROM rows WHERE line IS NULL; DROP TABLE target; CREATE TABLE ${TARGET_TABLE};`);
-    const target = [service, this.#environmentId ?? null, this.startedAt];
-    this.#database.prepare('INSERT INTO target VALUES (?, ?, ?)').run(...target);
+    this.#database.exec(`
+      INSERT OR REPLACE INTO state SELECT 'hasRemoved', 1 FROM rows WHERE line IS NULL LIMIT 1;
+      DELETE FROM rows WHERE line IS NULL;
+      DELETE FROM sent WHERE subscriberId NOT IN (SELECT subscriberId FROM rows);
+      DELETE FROM target;
+    `);
+    this.#database.prepare('INSERT INTO target VALUES (?, ?)').run(service, this.#environmentId ?? null);
     this.#database
       .prepare(SEND_AGAIN)
       .run(this.#environmentId === undefined ? -1 : Number(environmentId === undefined));
@@ -230,15 +386,22 @@ export class Results implements Disposable {
     ]);
   }
 
-  /** Yields the rows that are not applied, in the order of the file. */
+  /**
+   * Yields the rows that are not applied, each once: those that were never sent, those that may have been applied, and those that the service has
+   * rejected before. Each group has the order of the file. Notes the rows before they are sent, so that one whose import is killed isn't taken for one
+   * that somebody else has created.
+   */
   *pending(): Generator<PendingRow, undefined> {
-    for (let last = 0, length = PAGE; length === PAGE; ) {
-      const rows = this.#statements.nextPage.all(last);
-      length = rows.length;
-      for (const row of rows) {
-        const { line, fields, key, outcome } = PENDING.parse(row);
-        yield { line, subscriber: FIELDS.parse(JSON.parse(fields)), key, outcome };
-        last = line;
+    for (const turn of TURNS) {
+      for (let last = -1, length = PAGE; length === PAGE; ) {
+        const rows = this.#statements.nextPage.all(turn, last).map((row) => PENDING.parse(row));
+        this.#statements.forgetSent.run();
+        this.#statements.noteSent.run(this.#startedAt, JSON.stringify(rows.map(({ subscriberId }) => subscriberId)));
+        length = rows.length;
+        for (const { line, fields, key, outcome, since } of rows) {
+          yield { line, subscriber: FIELDS.parse(JSON.parse(fields)), key, outcome, since: since ?? undefined };
+          last = line;
+        }
       }
     }
   }
@@ -246,11 +409,39 @@ export class Results implements Disposable {
   /** Stores the outcome of a row, also that of a try that may have been applied */
   record(subscriberId: string, outcome: RowOutcome, failure?: { code?: string; message: string }): void {
     this.#hasOutcomes = true; // Also if it can't be written: the row may be applied.
-    this.#statements.record.run(outcome, failure?.code ?? null, failure?.message ?? null, subscriberId);
+    const [stored, code] = outcome === 'uncleared' ? ['unknown', UNCLEARED] : [outcome, failure?.code ?? null];
+    this.#statements.record.run(stored, code, failure?.message ?? null, subscriberId);
+  }
+
+  /** Whether the file stays when it is closed. */
+  get isKept(): boolean {
+    return !this.#isNew || this.#hasOutcomes;
+  }
+
+  /** Digest of the file of rejected rows that an import has written last. It can't be that of a dry run. */
+  get rejectedDigest(): unknown {
+    return this.#path === undefined ? undefined : this.#recall('rejectedDigest');
+  }
+
+  set rejectedDigest(digest: string) {
+    this.#remember('rejectedDigest', digest);
+  }
+
+  hasRejected(): boolean {
+    return this.#number(`SELECT EXISTS (SELECT 1 ${REJECTED})`) === 1;
+  }
+
+  /** Yields the rows to correct, in the order of the file. */
+  *rejected(): Generator<RejectedRow> {
+    const reason = "message || iif(code IS NULL, '', ' (' || code || ')')";
+    const sql = `SELECT line, coalesce(text, fields, '') AS text, group_concat(${reason}, ' ') AS reasons ${REJECTED} GROUP BY line ORDER BY line`;
+    for (const row of this.#database.prepare(sql).iterate()) {
+      yield REJECTED_ROW.parse(row);
+    }
   }
 
   counts(): Counts {
-    const sql = 'SELECT outcome, count(DISTINCT line) AS rows FROM outcomes GROUP BY outcome';
+    const sql = 'SELECT outcome, count(DISTINCT line) AS rows FROM entries GROUP BY outcome';
     const counts = { created: 0, updated: 0, failed: 0, unknown: 0, pending: 0, invalid: 0, uncleared: 0 };
     for (const row of this.#database.prepare(sql).all()) {
       const { outcome, rows } = COUNT.parse(row);
@@ -261,7 +452,7 @@ export class Results implements Disposable {
 
   /** Yields rows with these outcomes, in the order of the file. A row with several problems is yielded several times. */
   *entries(outcomes: readonly RowOutcome[] = OUTCOME.options, limit = -1): Generator<Entry> {
-    const sql = 'SELECT * FROM outcomes WHERE outcome IN (SELECT value FROM json_each(?)) ORDER BY line LIMIT ?';
+    const sql = 'SELECT * FROM entries WHERE outcome IN (SELECT value FROM json_each(?)) ORDER BY line LIMIT ?';
     for (const row of this.#database.prepare(sql).iterate(JSON.stringify(outcomes), limit)) {
       yield ENTRY.parse(row);
     }
@@ -269,16 +460,34 @@ export class Results implements Disposable {
 
   /** Closes the file. A new one is removed if nothing was sent, so that the next import can use another key or address. */
   [Symbol.dispose](): void {
-    if (this.#database.isTransaction) {
-      this.#database.exec('ROLLBACK');
+    try {
+      if (this.#database.isTransaction) {
+        this.#database.exec('ROLLBACK');
+      }
+      if (this.#isLocked && this.#recall('hasRemoved') === 1) {
+        this.#database.exec('PRAGMA synchronous = FULL; VACUUM;'); // Removed ids can be left in pages that SQLite has rearranged.
+        this.#remember('hasRemoved', 0);
+      }
+      if (this.#isLocked) {
+        this.#database.exec('PRAGMA journal_mode = DELETE'); // A single file, which programs without write access can read too.
+      }
+    } catch {
+      // The disk is full: what is stored stays in the write-ahead log. The error that ended the import must not be hidden.
     }
-    this.#database.exec('PRAGMA journal_mode = DELETE'); // A single file, which programs without write access can read too.
     this.#database.close();
-    if (this.#isNew && !this.#hasOutcomes && this.#path !== undefined) {
-      rmSync(this.#path, { force: true });
+    if (!this.isKept && this.#path !== undefined) {
+      for (const end of ['', '-wal', '-journal']) {
+        rmSync(`${this.#path}${end}`, { force: true });
+      }
     }
   }
 }
+
+/** Returns JSON that doesn't depend on the order of members. */
+const toCanonical = (fields: unknown): string =>
+  JSON.stringify(fields, (_, value: unknown) =>
+    isRecord(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
+  );
 
 /** Creates the file, or restricts it to its owner. */
 function prepareFile(path: string): void {
@@ -301,17 +510,34 @@ export function openPrivateFile(path: string, flags: number): number {
   return openSync(path, flags | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0), 0o600);
 }
 
+/** Failure to write temporary files. Its cause is an error of SQLite. */
+class TemporaryFilesError extends Error {
+  constructor(cause: unknown) {
+    super('Temporary files cannot be written.', { cause });
+  }
+}
+
+/** Returns the folder in which SQLite creates temporary files. */
+const findTemporaryFolder = (env: NodeJS.ProcessEnv): string =>
+  [env.SQLITE_TMPDIR, env.TMPDIR, '/var/tmp', '/usr/tmp'].find((folder) => folder && existsSync(folder)) ?? '/tmp';
+
 /**
  * Explains an error of SQLite or the system without its code: `no space left on device` for `ENOSPC: no space left on device, write`. Returns any
  * other error as it is.
  *
- * @param results path of the results file
+ * @param options those of the import. A dry run has only temporary files
+ * @param env environment variables, which can have the folder of temporary files
  */
-export function explainFileError(error: unknown, results: string): unknown {
+export function explainFileError(
+  caught: unknown,
+  { results, isDryRun }: { results: string; isDryRun: boolean },
+  env: NodeJS.ProcessEnv,
+): unknown {
+  const error = caught instanceof TemporaryFilesError ? caught.cause : caught;
   if (!(error instanceof Error)) {
     return error;
   }
-  const errcode = 'errcode' in error ? error.errcode : undefined;
+  const errcode = 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;
   if (errcode === BUSY) {
     return new ConfigError([
       `Another import with the results file ${results} is running. Wait until it ends, or name another file with --results.`,
@@ -320,13 +546,23 @@ export function explainFileError(error: unknown, results: string): unknown {
   if (errcode === NOT_A_DATABASE) {
     return notResults(results);
   }
-  const path = errcode === undefined && 'path' in error ? error.path : results;
+  if ((error !== caught || isDryRun) && (errcode === FULL || errcode === IO_ERROR)) {
+    const folder = findTemporaryFolder(env);
+    return new ImportError(
+      `Temporary files can't be written in ${folder}: ${error.message}. Free space there, or name another folder with the variable SQLITE_TMPDIR, and run the same command again.`,
+      { cause: error },
+    );
+  }
+  const path = errcode === undefined && 'path' in error ? String(error.path) : results;
   const file = path === results ? `results file ${results}` : `file ${path}`;
-  const symptom = errorCodeOf(error) === 'ELOOP' ? 'it is a symbolic link' : /^E\w+: ([^,]+)/.exec(error.message)?.[1];
+  const code = errorCodeOf(error);
+  const symptom = code === 'ELOOP' ? 'it is a symbolic link' : /^E\w+: ([^,]+)/.exec(error.message)?.[1];
   const reason = errcode === undefined ? symptom : error.message;
+  const isFull = errcode === FULL || NO_SPACE.has(code);
+  const cure = isFull ? `Free space in ${dirname(resolve(path))}` : 'Fix this';
   return reason === undefined
     ? error
-    : new ImportError(`The ${file} can't be written: ${reason}. Fix this and run the same command again.`, {
+    : new ImportError(`The ${file} can't be written: ${reason}. ${cure} and run the same command again.`, {
         cause: error,
       });
 }

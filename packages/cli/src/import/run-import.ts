@@ -1,6 +1,6 @@
 // Checks a file of subscribers, and sends its rows.
 
-import { lstatSync, rmSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { createJsonLogger } from '../../../../src/telemetry/json-logger.ts';
@@ -19,18 +19,21 @@ import { withoutControls } from '../text.ts';
 import {
   createDescription,
   describeBeginning,
+  describeDryRun,
   describeEnding,
+  describeRejectedFile,
+  describeRow,
   describeRows,
-  describeSamples,
+  type FileForm,
   formatCount,
   formatRows,
   PRINTED,
   printNote,
-  RejectedRows,
   showProgress,
+  writeRejected,
   writeReport,
 } from './report.ts';
-import { explainFileError, ImportError, Results, type SendableRow } from './results.ts';
+import { explainFileError, ImportError, Results } from './results.ts';
 import { type Format, type Row, readRows } from './rows.ts';
 import { sendRows } from './send.ts';
 import { ImportService } from './service.ts';
@@ -39,9 +42,6 @@ import { ImportService } from './service.ts';
 const KEY_VARIABLE = 'NOTIGRAPH_IMPORT_KEY';
 
 const QUESTION = 'API key of the service (not shown): ';
-
-/** Rows that are shown by a dry run. */
-const SAMPLES = 3;
 
 /** Flags with which V8 collects garbage before the heap has grown to several times of what is in use: an import of 100,000 rows takes 140 MB instead of 380. */
 const HEAP_FLAGS = ['--heap-growing-percent=30', '--semi-space-growth-factor=1'];
@@ -76,14 +76,18 @@ export async function runImport(commandLine: CommandLine, host: Process): Promis
       quit: () => host.exit(1), // All results are stored by then.
       signals: ['SIGINT', 'SIGTERM', 'SIGHUP'], // The last one is the end of the terminal session.
     });
-    using results = new Results(isDryRun ? undefined : options.results, options.restarts);
-    const samples = await check(results, options, host);
+    using results = new Results(options.results, options);
+    const { form, isUsable } = await check(results, options, host);
     let exitCode = 2;
-    if (samples !== undefined && target !== undefined) {
-      exitCode = await send(target, results, options, host);
-    } else if (samples !== undefined) {
-      host.stdout.write(withoutControls(describeSamples(samples)));
+    if (isUsable && target !== undefined) {
+      exitCode = await send(target, results, form, options, host);
+    } else if (isUsable) {
+      host.stdout.write(withoutControls(describeDryRun(results, options.results)));
       exitCode = 0;
+    }
+    if (isDryRun && options.writesRejected) {
+      const rejected = await writeRejected(options.rejected, form, results);
+      host.stdout.write(rejected === undefined ? '' : `${describeRejectedFile(rejected)}\n`);
     }
     if (report !== undefined) {
       writeReport(report, results);
@@ -92,10 +96,7 @@ export async function runImport(commandLine: CommandLine, host: Process): Promis
       host.exitCode = exitCode;
     }
   } catch (error) {
-    if (error === stopping.signal.reason && options.rejected !== undefined) {
-      rmSync(options.rejected, { force: true }); // It may not have all rows.
-    }
-    throw explainFileError(error, options.results);
+    throw explainFileError(error, options, host.env);
   }
 }
 
@@ -119,7 +120,7 @@ type ImportOptions = ReturnType<typeof readOptions>;
 function readOptions({ args: [path = ''], options, problems: usage }: CommandLine) {
   const { results = `${path}.results.db`, report } = options;
   const format = FORMATS[options.format ?? /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''];
-  const rejected = options['skip-invalid'] === undefined ? undefined : `${path}.rejected${extname(path)}`;
+  const { rejected = `${path}.rejected${extname(path)}` } = options;
   const resultsProblem = findFileProblem(results, lstatSync); // SQLite would follow a symbolic link.
   const problems = [...usage, ...(resultsProblem === undefined ? [] : [`--results: ${resultsProblem}.`])];
   if (format === undefined && usage.length === 0) {
@@ -131,8 +132,13 @@ function readOptions({ args: [path = ''], options, problems: usage }: CommandLin
   }
   const rate = readInteger(options, 'rate', [1, 999_999], problems);
   const maxWait = readInteger(options, 'max-wait', [0, 999_999], problems) ?? DEFAULT_MAX_WAIT;
-  if (report !== undefined && [path, results, rejected ?? path].some((other) => resolve(other) === resolve(report))) {
-    problems.push('--report must name another file than those that the import uses.');
+  for (const [name, file, others] of [
+    ['report', report, [path, results, rejected]],
+    ['rejected', options.rejected, [path, results]],
+  ] as const) {
+    if (file !== undefined && others.some((other) => resolve(other) === resolve(file))) {
+      problems.push(`--${name} must name another file than those that the import uses.`);
+    }
   }
   if (format === undefined || problems.length > 0) {
     throw new ConfigError(problems);
@@ -141,8 +147,12 @@ function readOptions({ args: [path = ''], options, problems: usage }: CommandLin
     path,
     format,
     results,
-    /** File for the rejected rows; undefined to send nothing if there are any. */
+    /** File for the rows that the check or the service rejects. */
     rejected,
+    /** Whether a dry run writes it too. */
+    writesRejected: options.rejected !== undefined,
+    /** Whether to send the valid rows if others are invalid. */
+    skipsInvalid: options['skip-invalid'] !== undefined,
     report,
     /** Maximum calls per second. @default unlimited */
     rate,
@@ -156,17 +166,16 @@ function readOptions({ args: [path = ''], options, problems: usage }: CommandLin
   };
 }
 
-/** Checks all rows, and prints the problems. Returns the first rows; undefined if nothing can be sent. */
+/** Checks all rows, and prints the problems. Returns the form of the file, and whether rows can be sent. */
 async function check(
   results: Results,
-  { path, format, rejected: rejectedPath, report, stopping }: ImportOptions,
+  { path, format, skipsInvalid, report, stopping }: ImportOptions,
   host: Process,
-): Promise<SendableRow[] | undefined> {
-  using rejected = rejectedPath === undefined ? undefined : new RejectedRows(rejectedPath);
+): Promise<{ form: FileForm | undefined; isUsable: boolean }> {
   const checked = { rows: 0 };
   using progress = showProgress(host, () => `Checking ${path}: ${formatRows(checked.rows)}`);
-  const found = await checkRows(readRows(path, format), results, checked, rejected, stopping.signal);
-  const { rows, samples, problems, isComplete, rounded } = found;
+  const found = await checkRows(readRows(path, format), results, checked, stopping.signal);
+  const { rows, form, problems, isComplete, rounded } = found;
   progress[Symbol.dispose]();
   if (rounded !== undefined) {
     host.stderr.write(`${path}:${rounded}: warning: a spreadsheet has rounded a number; export it as text.\n`);
@@ -174,18 +183,17 @@ async function check(
   host.stderr.write(describeRows(results, path, ['invalid'], problems));
   if (problems === 0) {
     host.stdout.write(`${path}: ${formatRows(rows)}, ${rows === 1 ? '' : 'all '}valid.\n`);
-    return samples;
+    return { form, isUsable: true };
   }
-  if (rejectedPath !== undefined && isComplete && samples.length > 0) {
-    const { invalid } = results.counts();
-    const counts = `${formatRows(rows - invalid)} valid, ${formatCount(invalid)} rejected`;
-    host.stdout.write(`${path}: ${counts}. ${rejectedPath} has the rejected ones, with reasons.\n`);
-    return samples;
+  const { invalid } = results.counts();
+  if (skipsInvalid && isComplete && rows > invalid) {
+    host.stdout.write(`${path}: ${formatRows(rows - invalid)} valid, ${formatCount(invalid)} rejected.\n`);
+    return { form, isUsable: true };
   }
   const count = problems === 1 ? '1 problem' : `${formatCount(problems)} problems`;
   const advice = report === undefined ? ' --report FILE lists all of them.' : ` All of them are in ${report}.`;
   host.stderr.write(`${count}, so nothing was sent.${problems > PRINTED ? advice : ''}\n`);
-  return undefined;
+  return { form: isComplete ? form : undefined, isUsable: false };
 }
 
 /** Adds the rows and their problems to the results, and counts the rows in `checked`. `isComplete` is false if a part of the file couldn't be read. */
@@ -193,43 +201,44 @@ export async function checkRows(
   all: AsyncIterable<Row>,
   results: Results,
   checked: { rows: number },
-  rejected?: RejectedRows,
   stopping?: AbortSignal,
 ) {
-  const samples: SendableRow[] = [];
+  let form: FileForm | undefined;
   let rounded: number | undefined;
   let problems = 0;
   let isComplete = true;
   for await (const row of all) {
     stopping?.throwIfAborted();
-    const { line, subscriber } = row;
+    const { line, subscriber, text } = row;
     checked.rows += 1;
+    form ??= row;
     rounded ??= ROUNDED.test(row.text) ? line : undefined;
     const reasons = [...row.problems];
-    const first = subscriber && results.add({ line, subscriber });
+    const first = subscriber && results.add({ line, subscriber, text });
     if (first !== undefined) {
       reasons.push(`subscriberId is that of line ${first} too. A subscriber must have one row.`);
-    } else if (subscriber !== undefined && samples.length < SAMPLES) {
-      samples.push({ line, subscriber });
     }
     for (const reason of reasons) {
-      results.reject({ line, subscriberId: subscriber?.subscriberId ?? row.subscriberId }, reason);
+      results.reject({ line, subscriberId: subscriber?.subscriberId ?? row.subscriberId, text }, reason);
     }
     problems += reasons.length;
     isComplete &&= row.isLast !== true;
-    if (reasons.length > 0 && isComplete) {
-      rejected?.add(row, reasons);
-    }
   }
   if (checked.rows === 0) {
     problems = 1;
     results.reject({ line: 1 }, 'The file has no rows.');
   }
-  return { rows: checked.rows, samples, problems, isComplete, rounded };
+  return { rows: checked.rows, form, problems, isComplete, rounded };
 }
 
 /** Sends the rows that are not applied. Returns the exit code. */
-async function send(target: Target, results: Results, options: ImportOptions, host: Process): Promise<number> {
+async function send(
+  target: Target,
+  results: Results,
+  form: FileForm | undefined,
+  options: ImportOptions,
+  host: Process,
+): Promise<number> {
   const { path, results: resultsPath, stopping } = options;
   const note = (text: string) => printNote(host, text);
   const logger = createJsonLogger('warn', { write: (line) => note(formatLogLine(line, host.stderr).trimEnd()) });
@@ -238,20 +247,46 @@ async function send(target: Target, results: Results, options: ImportOptions, ho
   const before = results.counts();
   const applied = before.created + before.updated;
   const total = applied + before.failed + before.unknown + before.pending + before.uncleared;
+  async function writeRejectedRows(hasRows?: boolean): Promise<string | undefined> {
+    try {
+      return await writeRejected(options.rejected, form, results, hasRows);
+    } catch (error) {
+      // The outcomes are stored, and printed.
+      const explained = explainFileError(error, options, host.env);
+      if (explained instanceof ImportError) {
+        return void note(explained.message);
+      }
+      throw explained;
+    }
+  }
+  // Already now, because sending can take hours.
+  let rejected = before.invalid > 0 || applied === total ? await writeRejectedRows() : undefined;
+  if (rejected !== undefined) {
+    host.stdout.write(`${describeRejectedFile(rejected)}\n`);
+  }
   if (applied === total) {
     host.stdout.write(`All rows are already applied: see ${resultsPath}. To send them again, use --restart.\n`);
     return before.invalid === 0 ? 0 : 1;
   }
-  host.stdout.write(describeBeginning(path, results.changed, applied, total));
+  host.stdout.write(describeBeginning(results, options, applied, total));
   const counts = { total, applied, failed: 0 };
   using progress = showProgress(host, createDescription(counts));
   const startedAt = performance.now();
   let failure: ImportError | undefined;
+  const reasons = new Map<string, string>();
+  const onFailure = (line: number, reason: { code: string; message: string }) => {
+    if (!reasons.has(reason.code)) {
+      const text = describeRow(path, { line, ...reason });
+      reasons.set(reason.code, text);
+      note(text);
+    }
+  };
   try {
     const concurrency = target.settings.maxConcurrentCallsPerKey;
-    await sendRows({ results, service, progress: counts, concurrency, stopping, maxWaitMs: options.maxWaitMs });
+    const { maxWaitMs } = options;
+    await sendRows({ results, service, progress: counts, concurrency, stopping, maxWaitMs, onFailure });
   } catch (error) {
-    const explained = explainFileError(error, resultsPath);
+    const explained = explainFileError(error, options, host.env);
     if (!(explained instanceof ImportError)) {
       throw explained;
     }
@@ -260,11 +295,16 @@ async function send(target: Target, results: Results, options: ImportOptions, ho
   progress[Symbol.dispose]();
   const after = results.counts();
   const listed = after.failed + after.unknown + after.uncleared;
-  host.stderr.write(describeRows(results, path, ['failed', 'unknown', 'uncleared'], listed));
+  const printed = new Set(reasons.values());
+  host.stderr.write(describeRows(results, path, ['failed', 'unknown', 'uncleared'], listed, printed));
   if (failure !== undefined) {
     host.stderr.write(`${failure.message}\n`);
   }
-  host.stdout.write(describeEnding(before, after, (performance.now() - startedAt) / 1_000, options));
+  if (rejected === undefined || after.failed + after.unknown > 0 || !results.isKept) {
+    rejected = await writeRejectedRows(results.isKept ? undefined : false);
+  }
+  const seconds = (performance.now() - startedAt) / 1_000;
+  host.stdout.write(describeEnding(before, after, seconds, { ...options, rejected }));
   return failure === undefined && counts.applied === total && after.invalid + after.uncleared === 0 ? 0 : 1;
 }
 

@@ -17,6 +17,8 @@ interface Sending {
   service: ImportService;
   /** Number of rows that are applied, also by earlier imports, and that failed. They are updated. */
   progress: { applied: number; failed: number };
+  /** Called for a row that has failed, with its reason. */
+  onFailure: (line: number, failure: { code: string; message: string }) => void;
   /** Longest time for which a row waits because the service says so, in milliseconds. */
   maxWaitMs: number;
   /** Rows that are sent at a time. */
@@ -69,8 +71,9 @@ export async function sendRows(sending: Sending): Promise<void> {
  *
  * @throws {ImportError} if no row can succeed
  */
-async function sendRow({ line, subscriber, key: firstKey, outcome }: PendingRow, sending: Sending): Promise<void> {
+async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
   const { results, service, progress, maxWaitMs } = sending;
+  const { line, subscriber, key: firstKey, outcome, since } = row;
   const { subscriberId } = subscriber;
   const startedAt = performance.now();
   let key = outcome === 'uncleared' ? randomUUID() : firstKey; // The service may have stored what it answered then.
@@ -91,13 +94,11 @@ async function sendRow({ line, subscriber, key: firstKey, outcome }: PendingRow,
         client.write(createSubscriber, { body: subscriber, idempotencyKey: key }),
       );
       results.confirm(body._environmentId);
-      const { uncleared = [], replayed, date } = response;
+      const { uncleared = [], date } = response;
       if (uncleared.length > 0) {
         results.record(subscriberId, 'uncleared', { message: `The service did not clear ${uncleared.join(', ')}.` });
       } else {
-        // A stored response can be that of a request before an interruption.
-        const isNew = service.isNew(body.createdAt, date, replayed ? results.startedAt : undefined);
-        results.record(subscriberId, isNew ? 'created' : 'updated');
+        results.record(subscriberId, service.isNew(body.createdAt, date, since) ? 'created' : 'updated');
       }
       service.succeeded();
       progress.applied += 1;
@@ -108,7 +109,9 @@ async function sendRow({ line, subscriber, key: firstKey, outcome }: PendingRow,
       }
       const failure = { code: error.code, message: describeError(error, subscriber) };
       if (!error.isReplayed) {
-        assertUsable(error, `line ${line}: ${failure.message}`, service.hasApplied);
+        // Others were applied when such a row was rejected before.
+        const isAccepted = service.hasApplied || (outcome === 'failed' && error.status === 403);
+        assertUsable(error, `line ${line}: ${failure.message}`, isAccepted);
       }
       isUnknown ||= error.outcome === 'UNKNOWN';
       if (isUnknown && error.sent) {
@@ -131,7 +134,11 @@ async function sendRow({ line, subscriber, key: firstKey, outcome }: PendingRow,
           results.record(subscriberId, 'failed', failure);
         }
         progress.failed += 1;
-        service.failed(failure.code, failure.message);
+        sending.onFailure(line, failure);
+        // Rows that failed before say nothing about the others.
+        if (outcome === null) {
+          service.failed(failure.code, failure.message);
+        }
         return;
       }
       if (error.isReplayed) {
