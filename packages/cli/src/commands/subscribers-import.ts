@@ -8,20 +8,13 @@ export const subscribersImport: Command = {
   summary: 'Creates or updates the subscribers of a file.',
   args: ['FILE'],
   options: [
-    {
-      name: 'dry-run',
-      description:
-        'Check the file, compare it with the results, and show the first rows. Sends nothing, and needs no key.',
-    },
+    { name: 'dry-run', description: 'Check the file and show what would be sent. Sends nothing, and needs no key.' },
     {
       name: 'format',
       value: 'csv|tsv|jsonl',
       description: "Form of the file. Default: the end of the file's name.",
     },
-    {
-      name: 'skip-invalid',
-      description: 'Send the valid rows if others are invalid.',
-    },
+    { name: 'skip-invalid', description: 'Send the valid rows if others are invalid.' },
     {
       name: 'rejected',
       value: 'FILE',
@@ -30,10 +23,7 @@ export const subscribersImport: Command = {
     },
     { name: 'results', value: 'FILE', description: 'Results file, a SQLite database. Default: FILE.results.db.' },
     { name: 'report', value: 'FILE', description: 'Write the outcome of every row to this file, as JSON lines.' },
-    {
-      name: 'restart',
-      description: 'Send all rows, also those that are already applied. Resumes an interrupted restart.',
-    },
+    { name: 'restart', description: 'Send all rows, also those that are already applied. Resumes an interrupted one.' },
     { name: 'rate', value: 'N', description: 'Maximum calls per second. Default: unlimited.' },
     {
       name: 'max-wait',

@@ -1,15 +1,11 @@
 // What an import prints and writes: its progress, the rejected rows, the outcome of every row, and how it ended.
 
-import { createHash } from 'node:crypto';
-import { closeSync, constants, createReadStream, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { pipeline } from 'node:stream/promises';
+import { closeSync, constants, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { Process } from '../command.ts';
-import { isTaken } from '../files.ts';
 import {
   type Counts,
   type Entry,
   openPrivateFile,
-  type PendingRow,
   type RejectedRow,
   type Results,
   type RowOutcome,
@@ -43,71 +39,51 @@ function writeLines(path: string, lines: Iterable<string>): void {
 }
 
 /** Writes a line per row to a file: JSON with its outcome. */
-export function writeReport(path: string, results: Results): void {
-  function* lines(): Generator<string> {
-    for (const { code, message, ...entry } of results.entries()) {
+export const writeReport = (path: string, results: Results): void =>
+  writeLines(
+    path,
+    results.entries().map(({ code, message, ...entry }) => {
       const reason = { ...(code !== null && { code }), ...(message !== null && { message }) };
-      yield `${JSON.stringify({ ...entry, ...reason })}\n`;
-    }
-  }
-  writeLines(path, lines());
-}
-
-/** Returns the sentence that names the file of rejected rows. */
-export const describeRejectedFile = (path: string): string => `${path} has the rejected rows, with reasons.`;
+      return `${JSON.stringify({ ...entry, ...reason })}\n`;
+    }),
+  );
 
 /** Form of the imported file, in which its rejected rows are written. */
 export type FileForm = Pick<Row, 'header' | 'dialect'>;
 
 /**
- * Writes the rows that the check or the service has rejected like the imported file, with their lines and reasons before them. The file of an earlier
+ * Writes the rows that the check or the service has rejected like the imported file, with their lines and reasons before them. The file of the last
  * import is replaced if it is as it was written. Another one, which a person may have corrected, is kept, and the new file gets a number.
  *
  * @param form that of a row of the file
- * @param hasRows whether to write a file at all
- * @returns its path; undefined if there is none
+ * @param hasRows whether there are such rows
+ * @returns the sentence that names the file; empty if there is none
  */
-export async function writeRejected(
-  path: string,
-  form: FileForm | undefined,
-  results: Results,
-  hasRows = results.hasRejected(),
-): Promise<string | undefined> {
+export function writeRejected(path: string, form: FileForm, results: Results, hasRows: boolean): string {
   const part = `${path}.part`;
-  const digest = createHash('sha256');
-  if (hasRows && form !== undefined) {
-    writeLines(
-      part,
-      describeRejected(results.rejected(), form).map((line) => {
-        digest.update(line);
-        return line;
-      }),
-    );
+  if (hasRows) {
+    writeLines(part, describeRejected(results.rejected(), form));
   }
   let target = path;
-  for (let number = 2; isTaken(target); number += 1) {
-    if ((await digestFile(target)) === results.rejectedDigest) {
+  for (let number = 2, found = identify(path); found !== undefined; number += 1, found = identify(target)) {
+    if (found === results.recall('rejected')) {
       rmSync(target);
       break;
     }
     target = path.replace(/(?:\.[^./\\]*)?$/, (extension) => `-${number}${extension}`);
   }
   if (!hasRows) {
-    return undefined;
-  }
-  renameSync(part, target);
-  results.rejectedDigest = digest.digest('hex');
-  return target;
-}
-
-/** Returns the digest of a regular file; an empty text for anything else. */
-async function digestFile(path: string): Promise<string> {
-  const digest = createHash('sha256');
-  if (!lstatSync(path).isFile()) {
     return '';
   }
-  await pipeline(createReadStream(path), digest);
-  return digest.digest('hex');
+  renameSync(part, target);
+  results.remember('rejected', identify(target) ?? null);
+  return `${target} has the rejected rows, with reasons.\n`;
+}
+
+/** Returns what changes whenever somebody writes a file, or replaces it; undefined if there is none. */
+function identify(path: string): string | undefined {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found && `${found.ino} ${found.size} ${found.mtimeMs}`;
 }
 
 /** Yields the lines of a file of rejected rows. */
@@ -130,37 +106,33 @@ const formatCell = (cell: string): string => (/[",;\t\r\n]/.test(cell) ? `"${cel
 
 /** Returns the lines that a dry run prints: what has changed since the last import, and the first rows that would be sent. */
 export function describeDryRun(results: Results, resultsPath: string): string {
-  const counts = results.counts();
-  const { added, gone } = results.compare();
-  const applied = counts.created + counts.updated;
-  const unsent = counts.pending - results.changed;
+  const { earlier, changed } = results;
+  const { created, updated, failed, unknown, uncleared, pending } = results.counts();
+  const gone = results.countGone();
+  const left = pending + failed + unknown + uncleared;
+  const added = created + updated + left + gone - earlier;
   const compared = [
     [added, 'new'],
-    [results.changed - added, 'changed'],
-    [applied, 'applied and unchanged'],
-    [counts.failed, 'rejected before and unchanged'],
-    [counts.unknown + counts.uncleared, 'to be sent again'],
-    [unsent, 'not sent yet'],
+    [changed - added, 'changed'],
+    [created + updated, 'applied and unchanged'],
+    [failed, 'rejected before and unchanged'],
+    [pending - changed + unknown + uncleared, 'not applied yet'],
     [gone, 'no longer in the file'],
   ] as const;
-  const left = counts.pending + counts.failed + counts.unknown + counts.uncleared;
-  const parts = compared.flatMap(([count, kind]) => (count > 0 ? [`${formatCount(count)} ${kind}`] : []));
+  const kinds = compared.flatMap(([count, kind]) => (count > 0 ? [`${formatCount(count)} ${kind}`] : []));
+  const samples = results
+    .pending()
+    .take(SAMPLES)
+    .map(({ line, subscriber }) => {
+      const json = JSON.stringify(subscriber);
+      return `  line ${line}: ${json.length > MAX_SHOWN ? `${json.slice(0, MAX_SHOWN - 1)}…` : json}`;
+    });
   return [
-    ...(results.earlier > 0 ? [`Compared with ${resultsPath}: ${parts.join(', ')}.`] : []),
-    ...(left === 0
-      ? ['All rows are already applied.']
-      : [
-          `${results.earlier > 0 ? `${formatRows(left)} would be sent. ` : ''}The first rows, as they would be sent to POST /v1/subscribers:`,
-          ...results.pending().take(SAMPLES).map(describeSample),
-        ]),
+    ...(earlier > 0 ? [`Compared with ${resultsPath}: ${kinds.join(', ')}. ${formatRows(left)} would be sent.`] : []),
+    ...(left > 0 ? ['The first rows, as they would be sent to POST /v1/subscribers:', ...samples] : []),
     'Nothing was sent.',
     '',
   ].join('\n');
-}
-
-function describeSample({ line, subscriber }: PendingRow): string {
-  const json = JSON.stringify(subscriber);
-  return `  line ${line}: ${json.length > MAX_SHOWN ? `${json.slice(0, MAX_SHOWN - 1)}…` : json}`;
 }
 
 /**
@@ -168,38 +140,23 @@ function describeSample({ line, subscriber }: PendingRow): string {
  *
  * @param path file
  * @param count number of problems or rows
- * @param printed lines that were printed before. @default none
  */
-export function describeRows(
-  results: Results,
-  path: string,
-  outcomes: readonly RowOutcome[],
-  count: number,
-  printed: ReadonlySet<string> = new Set(),
-): string {
-  const lines = [...results.entries(outcomes, PRINTED)]
-    .map((entry) => describeRow(path, entry))
-    .filter((line) => !printed.has(line));
-  const more = count - printed.size - lines.length;
-  return lines.map((line) => `${line}\n`).join('') + (more > 0 ? `… and ${formatCount(more)} more.\n` : '');
+export function describeRows(results: Results, path: string, outcomes: readonly RowOutcome[], count: number): string {
+  const lines = [...results.entries(outcomes, PRINTED)].map(
+    ({ line, code, message }: Entry) => `${path}:${line}: ${message}${code === null ? '' : ` (${code})`}\n`,
+  );
+  const more = count - lines.length;
+  return lines.join('') + (more > 0 ? `… and ${formatCount(more)} more.\n` : '');
 }
 
-/** Returns a problem or failure of a row: `users.csv:2: email must be an email address. (BAD_USER_INPUT)`. */
-export const describeRow = (path: string, { line, code, message }: Omit<Entry, 'subscriberId' | 'outcome'>): string =>
-  `${path}:${line}: ${message}${code === null ? '' : ` (${code})`}`;
-
 /** Returns the line to print before rows are sent. Nothing, if no row was sent before. */
-export function describeBeginning(
-  { changed, isRestarting }: Results,
-  { path, results }: { path: string; results: string },
-  applied: number,
-  total: number,
-): string {
+export function describeBeginning(path: string, results: Results, applied: number, total: number): string {
+  const { changed, isRestarting } = results;
   if (changed === total) {
     return '';
   }
   if (isRestarting) {
-    return `Continuing the restart: ${formatCount(applied)} of ${formatRows(total)} ${be(applied)} already sent again. To begin over, delete ${results}.\n`;
+    return `Continuing the restart: ${formatCount(applied)} of ${formatRows(total)} ${be(applied)} already sent again. To begin over, delete the results file.\n`;
   }
   return changed === 0
     ? `Resuming: ${formatCount(applied)} of ${formatRows(total)} ${be(applied)} already applied.\n`
@@ -211,13 +168,13 @@ export function describeBeginning(
  *
  * @param before rows by outcome at the beginning
  * @param seconds duration
- * @param paths of the imported file, the results and the rejected rows
+ * @param paths of the imported file and the results
  */
 export function describeEnding(
   before: Counts,
   after: Counts,
   seconds: number,
-  { path, results, rejected }: { path: string; results: string; rejected: string | undefined },
+  { path, results }: { path: string; results: string },
 ): string {
   const created = after.created - before.created;
   const updated = after.updated - before.updated;
@@ -239,13 +196,11 @@ export function describeEnding(
     left > failed + uncleared && 'Run the same command again to send the others.',
     wrong > 0 &&
       `${formatRows(wrong, 'rejected ')}: correct ${wrong === 1 ? 'it' : 'them'} in ${path}, and run the same command again.`,
-    rejected !== undefined && describeRejectedFile(rejected),
   ];
   return lines.flatMap((line) => (line === false ? [] : `${line}\n`)).join('');
 }
 
-const CAUSE =
-  'Versions before 31 October 2025 clear only the email, and none clears channels. The same command sends such rows again.';
+const CAUSE = 'Versions before 31 October 2025 clear only the email, and none clears channels. They are sent again.';
 
 const TERMINAL_MS = 200;
 const LOG_MS = 10_000;

@@ -3,6 +3,7 @@
 import { createHmac, hash, randomBytes, randomUUID } from 'node:crypto';
 import { closeSync, constants, existsSync, fchmodSync, openSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { env } from 'node:process';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
@@ -44,9 +45,11 @@ export interface PendingRow extends SendableRow {
   key: string;
   /** Outcome in an earlier import. Null if the row wasn't sent, or its import was killed before the response. */
   outcome: RowOutcome | null;
-  /** Start of the import that sent it first, in milliseconds since 1970. @default this one */
-  since: number | undefined;
+  /** Start of the import that sent it first, in milliseconds since 1970. */
+  since: number;
 }
+
+type InvalidRow = { line: number; subscriberId?: string | undefined; text?: string | null };
 
 /** Row that the check or the service has rejected, as it is written in the file. */
 export type RejectedRow = z.output<typeof REJECTED_ROW>;
@@ -54,13 +57,12 @@ const REJECTED_ROW = z.object({ line: z.int(), text: z.string(), reasons: z.stri
 
 const COUNT = z.object({ outcome: OUTCOME, rows: z.int() });
 const FIELDS = z.custom<SubscriberFields>(isRecord); // They were checked before they were stored.
-const PENDING = z.object({
+const ROW = z.object({
   line: z.int(),
-  subscriberId: z.string(),
   fields: z.string(),
   key: z.string(),
   outcome: OUTCOME.nullable(),
-  since: z.int().nullable(),
+  since: z.int(),
 });
 const TARGET = z.object({ service: z.string(), environmentId: z.string().nullable() });
 
@@ -86,19 +88,16 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS problems (line INTEGER NOT NULL, subscriberId TEXT, message TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS sent (subscriberId TEXT PRIMARY KEY, since INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
-  CREATE TEMP TABLE subscribers (
-    line INTEGER PRIMARY KEY, subscriberId TEXT, fields TEXT, text TEXT, turn INTEGER NOT NULL
-  ) STRICT;
+  CREATE TEMP TABLE subscribers (line INTEGER PRIMARY KEY, subscriberId TEXT, fields TEXT, text TEXT, turn INTEGER) STRICT;
   CREATE VIEW IF NOT EXISTS outcomes AS
     SELECT line, subscriberId, coalesce(outcome, 'pending') AS outcome, code, message FROM rows WHERE line IS NOT NULL
     UNION ALL SELECT line, subscriberId, 'invalid', NULL, message FROM problems;
   CREATE TEMP VIEW entries AS
-    SELECT line, subscriberId, iif(code = '${UNCLEARED}', 'uncleared', outcome) AS outcome,
-      nullif(code, '${UNCLEARED}') AS code, message FROM outcomes;
+    SELECT line, subscriberId, iif(code = '${UNCLEARED}', 'uncleared', outcome) AS outcome, nullif(code, '${UNCLEARED}') AS code, message FROM outcomes;
 `;
 
-/** Repairs files of versions between 1.0 and this one: outcomes that 1.0 doesn't know. */
-const REPAIR = `
+/** Forgets the lines of the last import. Versions between 1.0 and this one stored outcomes that 1.0 doesn't know. */
+const REMOVE_LINES = `
   UPDATE rows SET line = NULL,
     code = iif(outcome = 'uncleared', '${UNCLEARED}', code), outcome = iif(outcome = 'uncleared', 'unknown', outcome)`;
 
@@ -117,28 +116,27 @@ const ADD = `
 
 /** Rows that were never sent have the first turn; those that the service has rejected, the last one. */
 const KEEP = `
-  INSERT OR IGNORE INTO subscribers
-  VALUES (?, ?, ?, ?, CASE ? WHEN 'failed' THEN 2 WHEN 'unknown' THEN 1 ELSE 0 END)`;
-const TURNS = [0, 1, 2];
+  INSERT OR IGNORE INTO subscribers VALUES (?, ?, ?, ?, CASE ? WHEN 'failed' THEN 2 WHEN 'unknown' THEN 1 ELSE 0 END)`;
 
 /** Rows that are read at a time. A longer read would keep SQLite from reusing its write-ahead log, which would grow with each outcome. */
 const PAGE = 100;
 
-const NEXT_PAGE = `
-  SELECT subscribers.line, subscriberId, fields, key, iif(code = '${UNCLEARED}', 'uncleared', outcome) AS outcome, since
+const PAGE_ROWS = `
   FROM subscribers CROSS JOIN rows USING (subscriberId) LEFT JOIN sent USING (subscriberId)
-  WHERE turn = ? AND subscribers.line > ? AND coalesce(outcome, 'pending') NOT IN ('created', 'updated')
+  WHERE turn = :turn AND subscribers.line > :last AND coalesce(outcome, 'pending') NOT IN ('created', 'updated')
   ORDER BY subscribers.line LIMIT ${PAGE}`;
+const NEXT_PAGE = `
+  SELECT subscribers.line, fields, key, iif(code = '${UNCLEARED}', 'uncleared', outcome) AS outcome,
+    coalesce(since, :since) AS since ${PAGE_ROWS}`;
 
 /** Removes rows from the table `sent` of which the service has told what became of them. */
 const FORGET_SENT = `
   DELETE FROM sent WHERE EXISTS (
     SELECT 1 FROM rows WHERE rows.subscriberId = sent.subscriberId AND outcome IN ('created', 'updated', 'failed'))`;
 
-/** Rows to correct. The service can refuse a part of a row that it has stored, which is then unknown. */
 const REJECTED = `
-  FROM outcomes CROSS JOIN subscribers USING (line)
-  WHERE outcome IN ('failed', 'invalid') OR (outcome = 'unknown' AND code = 'BAD_USER_INPUT')`;
+  SELECT line, coalesce(text, fields, '') AS text, group_concat(message || coalesce(' (' || code || ')', ''), ' ') AS reasons
+  FROM outcomes CROSS JOIN subscribers USING (line) WHERE outcome IN ('failed', 'invalid') GROUP BY line ORDER BY line`;
 
 /** Makes applied rows pending, with new keys: the first, which shows whether the environment is the same, or all. */
 const SEND_AGAIN = `
@@ -153,7 +151,7 @@ const prepareStatements = (database: DatabaseSync) => ({
   keep: database.prepare(KEEP),
   nextPage: database.prepare(NEXT_PAGE),
   forgetSent: database.prepare(FORGET_SENT),
-  noteSent: database.prepare('INSERT OR IGNORE INTO sent SELECT value, ? FROM json_each(?)'),
+  noteSent: database.prepare(`INSERT OR IGNORE INTO sent SELECT subscriberId, :since ${PAGE_ROWS}`),
   record: database.prepare('UPDATE rows SET outcome = ?, code = ?, message = ? WHERE subscriberId = ?'),
 });
 
@@ -161,17 +159,9 @@ const prepareStatements = (database: DatabaseSync) => ({
 const BUSY = 5;
 const NOT_A_DATABASE = 26;
 
-/** SQLite's codes for files that can't be written, and the system's. */
+/** SQLite's codes for files that can't be written. */
 const IO_ERROR = 10;
 const FULL = 13;
-const NO_SPACE: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT']);
-
-interface ResultsOptions {
-  /** Whether to send rows again that are applied. An interrupted restart goes on instead. @default false */
-  restarts?: boolean;
-  /** Whether to leave the file as it is: what it has is compared with the rows, in a temporary copy. @default false */
-  isDryRun?: boolean;
-}
 
 /**
  * Results file of an import: a SQLite database with the rows of the file, their idempotency keys and outcomes, but none of their values besides the ids.
@@ -184,7 +174,8 @@ export class Results implements Disposable {
   readonly #database: DatabaseSync;
   #isNew = false;
   #isLocked = false;
-  #hasOutcomes = false;
+  /** Whether the file stays when it is closed. */
+  isKept = true;
   /** Environment of the earlier results; undefined if there are none, or the service has never told it. */
   #environmentId: string | undefined;
   #isConfirmed = false;
@@ -201,9 +192,11 @@ export class Results implements Disposable {
 
   /**
    * @param path path of the file; undefined for a temporary one
+   * @param restarts whether to send rows again that are applied. An interrupted restart goes on instead
+   * @param isDryRun whether to leave the file as it is, and compare the rows with a temporary copy
    * @throws {ConfigError} if it is another kind of file, which must not be overwritten
    */
-  constructor(path: string | undefined, { restarts = false, isDryRun = false }: ResultsOptions = {}) {
+  constructor(path: string | undefined, { restarts = false, isDryRun = false } = {}) {
     this.#path = isDryRun ? undefined : path;
     if (this.#path !== undefined) {
       prepareFile(this.#path);
@@ -230,38 +223,26 @@ export class Results implements Disposable {
   /** Locks the file, and creates its tables. */
   #open(): void {
     this.#database.exec('PRAGMA locking_mode = EXCLUSIVE'); // Without shared memory, which some network file systems don't have.
-    const isEmpty = this.#isEmpty('main', this.#path);
-    this.#database.exec('PRAGMA secure_delete = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
-    this.#isLocked = true;
-    this.#isNew = isEmpty; // Not before: another import could have begun at the same time.
-    const isKnown = this.#number("SELECT count(*) FROM sqlite_schema WHERE name = 'state'") > 0;
-    this.#database.exec(SCHEMA);
-    if (!(isEmpty || isKnown)) {
-      this.#remember('hasRemoved', 1); // Version 1.0 left ids of removed rows in unused parts of the file.
-    }
-  }
-
-  /** Whether a database has no tables. @throws {ConfigError} if it has those of another program */
-  #isEmpty(schema: 'main' | 'earlier', path: string | undefined): boolean {
-    const id = this.#number(`PRAGMA ${schema}.application_id`);
-    const isEmpty = id === 0 && this.#number(`SELECT count(*) FROM ${schema}.sqlite_schema`) === 0;
+    const id = this.#number('PRAGMA application_id');
+    const isEmpty = id === 0 && this.#number('SELECT count(*) FROM sqlite_schema') === 0;
     if (!isEmpty && id !== APPLICATION_ID) {
-      throw notResults(path);
+      throw notResults(this.#path);
     }
-    return isEmpty;
+    this.#database.exec('PRAGMA secure_delete = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+    this.#isLocked = this.#path !== undefined;
+    this.#isNew = isEmpty; // Not before: another import could have begun at the same time.
+    this.isKept = !(this.#isLocked && isEmpty);
+    this.#database.exec(SCHEMA);
   }
 
-  /** Copies the rows of a results file, which stays as it is. If its import was killed, SQLite completes the file first. */
+  /** Copies what a results file has. If its import was killed, SQLite completes the file first. */
   #copy(path: string): void {
     this.#database.prepare('ATTACH ? AS earlier').run(`${pathToFileURL(resolve(path)).href}?mode=rw`);
-    if (!this.#isEmpty('earlier', path)) {
-      for (const table of ['rows', 'state']) {
-        if (this.#number(`SELECT count(*) FROM earlier.sqlite_schema WHERE name = '${table}'`) > 0) {
-          this.#database.exec(`INSERT INTO main.${table} SELECT * FROM earlier.${table}`);
-        }
-      }
+    const tables = "SELECT name FROM earlier.sqlite_schema WHERE name IN ('rows', 'state')";
+    for (const { name } of this.#database.prepare(tables).all()) {
+      this.#database.exec(`INSERT INTO main.${name} SELECT * FROM earlier.${name}`);
     }
-    this.#database.exec('DETACH earlier');
+    this.#database.exec("DELETE FROM state WHERE name = 'rejected'; DETACH earlier;");
   }
 
   /** Prepares the rows of the last import to be compared with those of the file. A new restart begins without any. */
@@ -271,27 +252,26 @@ export class Results implements Disposable {
     }
     this.earlier = this.#number('SELECT count(*) FROM rows');
     if (this.earlier === 0) {
-      this.#remember('digestKey', randomBytes(16));
+      this.remember('digestKey', randomBytes(16));
     }
-    const key = this.#recall('digestKey');
+    const key = this.recall('digestKey');
     this.#digestKey = key instanceof Uint8Array ? key : undefined;
     const hasUnsent = this.#number('SELECT EXISTS (SELECT 1 FROM rows WHERE outcome IS NULL)') === 1;
-    this.isRestarting = hasUnsent && this.#recall('isRestarting') === 1;
+    this.isRestarting = hasUnsent && this.recall('isRestarting') === 1;
+    this.remember('isRestarting', Number(restarts || this.isRestarting));
     if (restarts && !this.isRestarting) {
       this.earlier = 0;
-      this.#remember('hasRemoved', 1);
       this.#database.exec('DELETE FROM rows; DELETE FROM sent; DELETE FROM target;');
-    } else {
-      this.#database.exec(REPAIR);
     }
-    this.#remember('isRestarting', Number(restarts || this.isRestarting));
+    this.#database.exec(REMOVE_LINES);
   }
 
-  #recall(name: string): unknown {
+  /** Returns what an import has stored with `remember`. */
+  recall(name: string): unknown {
     return this.#database.prepare('SELECT value FROM state WHERE name = ?').get(name)?.value;
   }
 
-  #remember(name: string, value: SQLInputValue): void {
+  remember(name: string, value: SQLInputValue): void {
     this.#database.prepare('INSERT OR REPLACE INTO state VALUES (?, ?)').run(name, value);
   }
 
@@ -300,46 +280,38 @@ export class Results implements Disposable {
    *
    * @param text the row as it is written in the file. @default its fields
    */
-  add({ line, subscriber, text }: SendableRow & { text?: string }): number | undefined {
+  add({ line, subscriber, text = null }: SendableRow & { text?: string | null }): number | undefined {
     const { subscriberId } = subscriber;
     const key = randomUUID();
     const fields = JSON.stringify(subscriber);
     const plain = hash('sha256', fields, 'buffer');
-    const digest =
-      this.#digestKey === undefined
-        ? plain
-        : createHmac('sha256', this.#digestKey).update(toCanonical(subscriber)).digest();
+    const digest = this.#digestKey
+      ? createHmac('sha256', this.#digestKey).update(toCanonical(subscriber)).digest()
+      : plain;
     const added = this.#statements.add.get({ subscriberId, line, digest, plain, key });
     if (added === undefined) {
       return Number(this.#statements.lineOf.get(subscriberId)?.line);
     }
     this.changed += Number(added.key === key);
-    this.#keep(line, subscriberId, fields, text === undefined || text === fields ? null : text, added.outcome ?? null);
+    this.#keep(line, subscriberId, fields, text === fields ? null : text, added.outcome ?? null);
     return undefined;
   }
 
-  reject(
-    { line, subscriberId, text }: { line: number; subscriberId?: string | undefined; text?: string },
-    message: string,
-  ): void {
+  reject({ line, subscriberId, text = null }: InvalidRow, message: string): void {
     this.#statements.reject.run(line, subscriberId ?? null, message);
-    this.#keep(line, null, null, text ?? null, null);
+    this.#keep(line, null, null, text, null);
   }
 
-  /** Stores a row in the temporary table. @throws {TemporaryFilesError} */
   #keep(...row: SQLInputValue[]): void {
     try {
       this.#statements.keep.run(...row);
     } catch (error) {
-      throw new TemporaryFilesError(error);
+      throw explainFileError(error, '', true);
     }
   }
 
-  /** Returns the numbers of rows that the last import didn't have, and that only the last import had. For the end of the check. */
-  compare(): { added: number; gone: number } {
-    const gone = this.#number('SELECT count(*) FROM rows WHERE line IS NULL');
-    return { added: this.#number('SELECT count(*) FROM rows') - this.earlier, gone };
-  }
+  /** Returns the number of rows that only the last import had. */
+  countGone = (): number => this.#number('SELECT count(*) FROM rows WHERE line IS NULL');
 
   /**
    * Ends the check, after which rows can be sent. Its results are on the disk then: without the keys, rows couldn't be sent again safely.
@@ -355,7 +327,6 @@ export class Results implements Disposable {
     }
     this.#environmentId = earlier?.environmentId ?? undefined;
     this.#database.exec(`
-      INSERT OR REPLACE INTO state SELECT 'hasRemoved', 1 FROM rows WHERE line IS NULL LIMIT 1;
       DELETE FROM rows WHERE line IS NULL;
       DELETE FROM sent WHERE subscriberId NOT IN (SELECT subscriberId FROM rows);
       DELETE FROM target;
@@ -392,15 +363,16 @@ export class Results implements Disposable {
    * that somebody else has created.
    */
   *pending(): Generator<PendingRow, undefined> {
-    for (const turn of TURNS) {
+    for (const turn of [0, 1, 2]) {
       for (let last = -1, length = PAGE; length === PAGE; ) {
-        const rows = this.#statements.nextPage.all(turn, last).map((row) => PENDING.parse(row));
+        const rows = this.#statements.nextPage.all({ turn, last, since: this.#startedAt });
         this.#statements.forgetSent.run();
-        this.#statements.noteSent.run(this.#startedAt, JSON.stringify(rows.map(({ subscriberId }) => subscriberId)));
+        this.#statements.noteSent.run({ turn, last, since: this.#startedAt });
         length = rows.length;
-        for (const { line, fields, key, outcome, since } of rows) {
-          yield { line, subscriber: FIELDS.parse(JSON.parse(fields)), key, outcome, since: since ?? undefined };
-          last = line;
+        for (const each of rows) {
+          const { fields, ...row } = ROW.parse(each);
+          yield { ...row, subscriber: FIELDS.parse(JSON.parse(fields)) };
+          last = row.line;
         }
       }
     }
@@ -408,34 +380,14 @@ export class Results implements Disposable {
 
   /** Stores the outcome of a row, also that of a try that may have been applied */
   record(subscriberId: string, outcome: RowOutcome, failure?: { code?: string; message: string }): void {
-    this.#hasOutcomes = true; // Also if it can't be written: the row may be applied.
+    this.isKept = true; // Also if it can't be written: the row may be applied.
     const [stored, code] = outcome === 'uncleared' ? ['unknown', UNCLEARED] : [outcome, failure?.code ?? null];
     this.#statements.record.run(stored, code, failure?.message ?? null, subscriberId);
   }
 
-  /** Whether the file stays when it is closed. */
-  get isKept(): boolean {
-    return !this.#isNew || this.#hasOutcomes;
-  }
-
-  /** Digest of the file of rejected rows that an import has written last. It can't be that of a dry run. */
-  get rejectedDigest(): unknown {
-    return this.#path === undefined ? undefined : this.#recall('rejectedDigest');
-  }
-
-  set rejectedDigest(digest: string) {
-    this.#remember('rejectedDigest', digest);
-  }
-
-  hasRejected(): boolean {
-    return this.#number(`SELECT EXISTS (SELECT 1 ${REJECTED})`) === 1;
-  }
-
   /** Yields the rows to correct, in the order of the file. */
   *rejected(): Generator<RejectedRow> {
-    const reason = "message || iif(code IS NULL, '', ' (' || code || ')')";
-    const sql = `SELECT line, coalesce(text, fields, '') AS text, group_concat(${reason}, ' ') AS reasons ${REJECTED} GROUP BY line ORDER BY line`;
-    for (const row of this.#database.prepare(sql).iterate()) {
+    for (const row of this.#database.prepare(REJECTED).iterate()) {
       yield REJECTED_ROW.parse(row);
     }
   }
@@ -464,12 +416,9 @@ export class Results implements Disposable {
       if (this.#database.isTransaction) {
         this.#database.exec('ROLLBACK');
       }
-      if (this.#isLocked && this.#recall('hasRemoved') === 1) {
-        this.#database.exec('PRAGMA synchronous = FULL; VACUUM;'); // Removed ids can be left in pages that SQLite has rearranged.
-        this.#remember('hasRemoved', 0);
-      }
       if (this.#isLocked) {
-        this.#database.exec('PRAGMA journal_mode = DELETE'); // A single file, which programs without write access can read too.
+        // SQLite and version 1.0 leave ids of removed rows in unused parts of the file. Programs without write access can read a single file too.
+        this.#database.exec(`${this.#isNew ? '' : 'PRAGMA synchronous = FULL; VACUUM;'} PRAGMA journal_mode = DELETE;`);
       }
     } catch {
       // The disk is full: what is stored stays in the write-ahead log. The error that ended the import must not be hidden.
@@ -510,34 +459,18 @@ export function openPrivateFile(path: string, flags: number): number {
   return openSync(path, flags | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0), 0o600);
 }
 
-/** Failure to write temporary files. Its cause is an error of SQLite. */
-class TemporaryFilesError extends Error {
-  constructor(cause: unknown) {
-    super('Temporary files cannot be written.', { cause });
-  }
-}
-
-/** Returns the folder in which SQLite creates temporary files. */
-const findTemporaryFolder = (env: NodeJS.ProcessEnv): string =>
-  [env.SQLITE_TMPDIR, env.TMPDIR, '/var/tmp', '/usr/tmp'].find((folder) => folder && existsSync(folder)) ?? '/tmp';
-
 /**
  * Explains an error of SQLite or the system without its code: `no space left on device` for `ENOSPC: no space left on device, write`. Returns any
  * other error as it is.
  *
- * @param options those of the import. A dry run has only temporary files
- * @param env environment variables, which can have the folder of temporary files
+ * @param results path of the results file
+ * @param isTemporary whether SQLite was writing to temporary files. @default false
  */
-export function explainFileError(
-  caught: unknown,
-  { results, isDryRun }: { results: string; isDryRun: boolean },
-  env: NodeJS.ProcessEnv,
-): unknown {
-  const error = caught instanceof TemporaryFilesError ? caught.cause : caught;
+export function explainFileError(error: unknown, results: string, isTemporary = false): unknown {
   if (!(error instanceof Error)) {
     return error;
   }
-  const errcode = 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;
+  const errcode = 'errcode' in error ? Number(error.errcode) & 0xff : undefined;
   if (errcode === BUSY) {
     return new ConfigError([
       `Another import with the results file ${results} is running. Wait until it ends, or name another file with --results.`,
@@ -546,8 +479,9 @@ export function explainFileError(
   if (errcode === NOT_A_DATABASE) {
     return notResults(results);
   }
-  if ((error !== caught || isDryRun) && (errcode === FULL || errcode === IO_ERROR)) {
-    const folder = findTemporaryFolder(env);
+  if (isTemporary && (errcode === FULL || errcode === IO_ERROR)) {
+    const folders = [env.SQLITE_TMPDIR, env.TMPDIR, '/var/tmp', '/usr/tmp', '/tmp'];
+    const folder = folders.find((each) => each && existsSync(each));
     return new ImportError(
       `Temporary files can't be written in ${folder}: ${error.message}. Free space there, or name another folder with the variable SQLITE_TMPDIR, and run the same command again.`,
       { cause: error },
@@ -558,8 +492,7 @@ export function explainFileError(
   const code = errorCodeOf(error);
   const symptom = code === 'ELOOP' ? 'it is a symbolic link' : /^E\w+: ([^,]+)/.exec(error.message)?.[1];
   const reason = errcode === undefined ? symptom : error.message;
-  const isFull = errcode === FULL || NO_SPACE.has(code);
-  const cure = isFull ? `Free space in ${dirname(resolve(path))}` : 'Fix this';
+  const cure = errcode === FULL || code === 'ENOSPC' ? `Free space in ${dirname(resolve(path))}` : 'Fix this';
   return reason === undefined
     ? error
     : new ImportError(`The ${file} can't be written: ${reason}. ${cure} and run the same command again.`, {

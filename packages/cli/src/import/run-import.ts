@@ -21,8 +21,6 @@ import {
   describeBeginning,
   describeDryRun,
   describeEnding,
-  describeRejectedFile,
-  describeRow,
   describeRows,
   type FileForm,
   formatCount,
@@ -77,17 +75,17 @@ export async function runImport(commandLine: CommandLine, host: Process): Promis
       signals: ['SIGINT', 'SIGTERM', 'SIGHUP'], // The last one is the end of the terminal session.
     });
     using results = new Results(options.results, options);
-    const { form, isUsable } = await check(results, options, host);
+    const form = await check(results, options, host);
     let exitCode = 2;
-    if (isUsable && target !== undefined) {
-      exitCode = await send(target, results, form, options, host);
-    } else if (isUsable) {
+    if (form !== undefined && target !== undefined) {
+      exitCode = await send(target, results, options, host);
+    } else if (form !== undefined) {
       host.stdout.write(withoutControls(describeDryRun(results, options.results)));
       exitCode = 0;
     }
-    if (isDryRun && options.writesRejected) {
-      const rejected = await writeRejected(options.rejected, form, results);
-      host.stdout.write(rejected === undefined ? '' : `${describeRejectedFile(rejected)}\n`);
+    if (form !== undefined && options.rejected !== undefined) {
+      const { failed, invalid } = results.counts();
+      host.stdout.write(writeRejected(options.rejected, form, results, results.isKept && failed + invalid > 0));
     }
     if (report !== undefined) {
       writeReport(report, results);
@@ -96,7 +94,7 @@ export async function runImport(commandLine: CommandLine, host: Process): Promis
       host.exitCode = exitCode;
     }
   } catch (error) {
-    throw explainFileError(error, options, host.env);
+    throw explainFileError(error, options.results, isDryRun);
   }
 }
 
@@ -120,7 +118,8 @@ type ImportOptions = ReturnType<typeof readOptions>;
 function readOptions({ args: [path = ''], options, problems: usage }: CommandLine) {
   const { results = `${path}.results.db`, report } = options;
   const format = FORMATS[options.format ?? /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''];
-  const { rejected = `${path}.rejected${extname(path)}` } = options;
+  const isDryRun = options['dry-run'] !== undefined;
+  const { rejected = isDryRun ? undefined : `${path}.rejected${extname(path)}` } = options;
   const resultsProblem = findFileProblem(results, lstatSync); // SQLite would follow a symbolic link.
   const problems = [...usage, ...(resultsProblem === undefined ? [] : [`--results: ${resultsProblem}.`])];
   if (format === undefined && usage.length === 0) {
@@ -132,13 +131,9 @@ function readOptions({ args: [path = ''], options, problems: usage }: CommandLin
   }
   const rate = readInteger(options, 'rate', [1, 999_999], problems);
   const maxWait = readInteger(options, 'max-wait', [0, 999_999], problems) ?? DEFAULT_MAX_WAIT;
-  for (const [name, file, others] of [
-    ['report', report, [path, results, rejected]],
-    ['rejected', options.rejected, [path, results]],
-  ] as const) {
-    if (file !== undefined && others.some((other) => resolve(other) === resolve(file))) {
-      problems.push(`--${name} must name another file than those that the import uses.`);
-    }
+  const files = [path, results, rejected, report].flatMap((file) => (file === undefined ? [] : [resolve(file)]));
+  if (new Set(files).size < files.length) {
+    problems.push('--results, --rejected and --report must name different files, and not the imported one.');
   }
   if (format === undefined || problems.length > 0) {
     throw new ConfigError(problems);
@@ -147,10 +142,8 @@ function readOptions({ args: [path = ''], options, problems: usage }: CommandLin
     path,
     format,
     results,
-    /** File for the rows that the check or the service rejects. */
+    /** File for the rows that the check or the service rejects. A dry run has none unless it is named. */
     rejected,
-    /** Whether a dry run writes it too. */
-    writesRejected: options.rejected !== undefined,
     /** Whether to send the valid rows if others are invalid. */
     skipsInvalid: options['skip-invalid'] !== undefined,
     report,
@@ -158,7 +151,7 @@ function readOptions({ args: [path = ''], options, problems: usage }: CommandLin
     rate,
     /** Longest time to wait for the service or its rate limit, in milliseconds. */
     maxWaitMs: maxWait * 1_000,
-    isDryRun: options['dry-run'] !== undefined,
+    isDryRun,
     /** Whether to send rows again that are applied. */
     restarts: options.restart !== undefined,
     /** Aborted when no more rows are to be checked or sent. */
@@ -166,12 +159,12 @@ function readOptions({ args: [path = ''], options, problems: usage }: CommandLin
   };
 }
 
-/** Checks all rows, and prints the problems. Returns the form of the file, and whether rows can be sent. */
+/** Checks all rows, and prints the problems. Returns the form of the file; undefined if nothing can be sent. */
 async function check(
   results: Results,
   { path, format, skipsInvalid, report, stopping }: ImportOptions,
   host: Process,
-): Promise<{ form: FileForm | undefined; isUsable: boolean }> {
+): Promise<FileForm | undefined> {
   const checked = { rows: 0 };
   using progress = showProgress(host, () => `Checking ${path}: ${formatRows(checked.rows)}`);
   const found = await checkRows(readRows(path, format), results, checked, stopping.signal);
@@ -183,17 +176,17 @@ async function check(
   host.stderr.write(describeRows(results, path, ['invalid'], problems));
   if (problems === 0) {
     host.stdout.write(`${path}: ${formatRows(rows)}, ${rows === 1 ? '' : 'all '}valid.\n`);
-    return { form, isUsable: true };
+    return form;
   }
   const { invalid } = results.counts();
   if (skipsInvalid && isComplete && rows > invalid) {
     host.stdout.write(`${path}: ${formatRows(rows - invalid)} valid, ${formatCount(invalid)} rejected.\n`);
-    return { form, isUsable: true };
+    return form;
   }
   const count = problems === 1 ? '1 problem' : `${formatCount(problems)} problems`;
   const advice = report === undefined ? ' --report FILE lists all of them.' : ` All of them are in ${report}.`;
   host.stderr.write(`${count}, so nothing was sent.${problems > PRINTED ? advice : ''}\n`);
-  return { form: isComplete ? form : undefined, isUsable: false };
+  return undefined;
 }
 
 /** Adds the rows and their problems to the results, and counts the rows in `checked`. `isComplete` is false if a part of the file couldn't be read. */
@@ -232,13 +225,7 @@ export async function checkRows(
 }
 
 /** Sends the rows that are not applied. Returns the exit code. */
-async function send(
-  target: Target,
-  results: Results,
-  form: FileForm | undefined,
-  options: ImportOptions,
-  host: Process,
-): Promise<number> {
+async function send(target: Target, results: Results, options: ImportOptions, host: Process): Promise<number> {
   const { path, results: resultsPath, stopping } = options;
   const note = (text: string) => printNote(host, text);
   const logger = createJsonLogger('warn', { write: (line) => note(formatLogLine(line, host.stderr).trimEnd()) });
@@ -247,46 +234,27 @@ async function send(
   const before = results.counts();
   const applied = before.created + before.updated;
   const total = applied + before.failed + before.unknown + before.pending + before.uncleared;
-  async function writeRejectedRows(hasRows?: boolean): Promise<string | undefined> {
-    try {
-      return await writeRejected(options.rejected, form, results, hasRows);
-    } catch (error) {
-      // The outcomes are stored, and printed.
-      const explained = explainFileError(error, options, host.env);
-      if (explained instanceof ImportError) {
-        return void note(explained.message);
-      }
-      throw explained;
-    }
-  }
-  // Already now, because sending can take hours.
-  let rejected = before.invalid > 0 || applied === total ? await writeRejectedRows() : undefined;
-  if (rejected !== undefined) {
-    host.stdout.write(`${describeRejectedFile(rejected)}\n`);
-  }
   if (applied === total) {
     host.stdout.write(`All rows are already applied: see ${resultsPath}. To send them again, use --restart.\n`);
     return before.invalid === 0 ? 0 : 1;
   }
-  host.stdout.write(describeBeginning(results, options, applied, total));
+  host.stdout.write(describeBeginning(path, results, applied, total));
   const counts = { total, applied, failed: 0 };
   using progress = showProgress(host, createDescription(counts));
   const startedAt = performance.now();
   let failure: ImportError | undefined;
-  const reasons = new Map<string, string>();
-  const onFailure = (line: number, reason: { code: string; message: string }) => {
-    if (!reasons.has(reason.code)) {
-      const text = describeRow(path, { line, ...reason });
-      reasons.set(reason.code, text);
-      note(text);
+  const printed = new Map<string, string>();
+  function onFailure(line: number, { code, message }: { code: string; message: string }): void {
+    if (!printed.has(code)) {
+      printed.set(code, `${path}:${line}: ${message} (${code})\n`);
+      note(`${path}:${line}: ${message} (${code})`);
     }
-  };
+  }
   try {
     const concurrency = target.settings.maxConcurrentCallsPerKey;
-    const { maxWaitMs } = options;
-    await sendRows({ results, service, progress: counts, concurrency, stopping, maxWaitMs, onFailure });
+    await sendRows({ ...options, results, service, progress: counts, concurrency, onFailure });
   } catch (error) {
-    const explained = explainFileError(error, options, host.env);
+    const explained = explainFileError(error, resultsPath);
     if (!(explained instanceof ImportError)) {
       throw explained;
     }
@@ -295,16 +263,12 @@ async function send(
   progress[Symbol.dispose]();
   const after = results.counts();
   const listed = after.failed + after.unknown + after.uncleared;
-  const printed = new Set(reasons.values());
-  host.stderr.write(describeRows(results, path, ['failed', 'unknown', 'uncleared'], listed, printed));
+  const rows = describeRows(results, path, ['failed', 'unknown', 'uncleared'], listed);
+  host.stderr.write([...printed.values()].reduce((text, row) => text.replace(row, ''), rows));
   if (failure !== undefined) {
     host.stderr.write(`${failure.message}\n`);
   }
-  if (rejected === undefined || after.failed + after.unknown > 0 || !results.isKept) {
-    rejected = await writeRejectedRows(results.isKept ? undefined : false);
-  }
-  const seconds = (performance.now() - startedAt) / 1_000;
-  host.stdout.write(describeEnding(before, after, seconds, { ...options, rejected }));
+  host.stdout.write(describeEnding(before, after, (performance.now() - startedAt) / 1_000, options));
   return failure === undefined && counts.applied === total && after.invalid + after.uncleared === 0 ? 0 : 1;
 }
 
