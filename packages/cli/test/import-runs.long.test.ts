@@ -492,6 +492,18 @@ it('names the results file if it cannot be written while rows are sent, and goes
   expect(sent().length).toBeLessThan(300 + 50);
 });
 
+it('says the same if the results of an earlier import cannot be written, and keeps them', async () => {
+  const { folder, optionsOf, run, sent } = await setUpImport(write(list(1_000)));
+  expect((await run()).code).toBe(0);
+  await writeFile(folder.path('users.csv'), write(list(1_000, 1_000)));
+  const full = await runNotigraph({ ...optionsOf(), maxFileBlocks: 128 });
+  expect([full.code, full.stderr]).toEqual([1, expect.stringMatching(/^The results file .* can't be written: .*\n$/)]);
+  expect((await readdir(folder.path())).toSorted()).toEqual(['users.csv', RESULTS].toSorted());
+  await writeFile(folder.path('users.csv'), write(list(1_000)));
+  expect((await run()).stdout).toContain('All rows are already applied');
+  expect(sent()).toHaveLength(1_000);
+});
+
 it('names the folder of temporary files if they cannot be written, and leaves no new file', async () => {
   const { folder, optionsOf, sent } = await setUpImport(
     `subscriberId,firstName\n${list(60)
