@@ -167,6 +167,21 @@ it('writes the rows that the service rejects like those of the check, and import
   expect(unique(sent())).toEqual([1, 2, 3, 4]);
 });
 
+it('prints the first reason of each code when it happens', async () => {
+  const { optionsOf } = await setUpImport(write(list(60)), ({ subscriberId }) =>
+    subscriberId === '1' || subscriberId === '2'
+      ? { status: 422, body: { message: ['Not deliverable'] } }
+      : subscriberId === '3'
+        ? { status: 409, body: { message: 'Conflict' } }
+        : undefined,
+  );
+  await using running = spawnNotigraph(optionsOf('--rate', '4'));
+  await running.printed('stderr', /users\.csv:3: Not deliverable \(BAD_USER_INPUT\)\n(?:.*\n)*?users\.csv:5: .*\n/);
+  expect(running.outputOf('stderr')).not.toContain('users.csv:4: ');
+  const { stderr } = await running.stop('SIGINT'); // Long before the last row.
+  expect(stderr).toContain('\nusers.csv:4: Not deliverable (BAD_USER_INPUT)\n');
+});
+
 it('writes rejected JSON lines as they are in the file', async () => {
   const { folder, importFile } = await setUpImport('', ({ subscriberId }) =>
     Number(subscriberId) < 3 ? { status: 422, body: { message: ['Rejected'] } } : undefined,
@@ -540,6 +555,6 @@ it('ends as it would without the file of rejected rows, if that cannot be writte
   );
   const { code, stdout, stderr } = await run('--rejected', 'missing/rejected.csv');
   expect([code, stdout]).toEqual([1, expect.stringContaining('3 of 4 rows are applied.')]);
-  expect(stderr).toContain("The file missing/rejected.csv.part can't be written: no such file or directory.");
+  expect(stderr).toContain("The file missing/rejected.csv can't be written: no such file or directory.");
   await rm(folder.path(RESULTS));
 });

@@ -39,6 +39,7 @@ it.each([
 ] as const)('leaves no file and sends nothing if %s comes while the file is checked (%j)', async (signal, args) => {
   const rows = Array.from({ length: 400_000 }, (_, i) => `user-${i},\n`).join('');
   const { folder, optionsOf, sent } = await setUpImport(`subscriberId,email\nfirst,nobody\n${rows}`);
+  await writeFile(folder.path('users.csv.rejected.csv'), 'corrected');
   const stopped = new AbortController();
   const changes = watch(folder.path(), { signal: stopped.signal });
   await using importing = spawnNotigraph(optionsOf(...args));
@@ -53,7 +54,7 @@ it.each([
     stdout: '',
     stderr: expect.stringMatching(/Nothing was sent\.\n$/),
   });
-  expect(await readdir(folder.path())).toEqual(['users.csv']);
+  expect((await readdir(folder.path())).toSorted()).toEqual(['users.csv', 'users.csv.rejected.csv']);
   expect(sent()).toEqual([]);
 });
 

@@ -1,6 +1,6 @@
 // What an import prints and writes: its progress, the rejected rows, the outcome of every row, and how it ended.
 
-import { closeSync, constants, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, lstatSync, rmSync, writeFileSync } from 'node:fs';
 import type { Process } from '../command.ts';
 import {
   type Counts,
@@ -60,10 +60,6 @@ export type FileForm = Pick<Row, 'header' | 'dialect'>;
  * @returns the sentence that names the file; empty if there is none
  */
 export function writeRejected(path: string, form: FileForm, results: Results, hasRows: boolean): string {
-  const part = `${path}.part`;
-  if (hasRows) {
-    writeLines(part, describeRejected(results.rejected(), form));
-  }
   let target = path;
   for (let number = 2, found = identify(path); found !== undefined; number += 1, found = identify(target)) {
     if (found === results.recall('rejected')) {
@@ -75,7 +71,7 @@ export function writeRejected(path: string, form: FileForm, results: Results, ha
   if (!hasRows) {
     return '';
   }
-  renameSync(part, target);
+  writeLines(target, describeRejected(results.rejected(), form));
   results.remember('rejected', identify(target) ?? null);
   return `${target} has the rejected rows, with reasons.\n`;
 }

@@ -1,6 +1,6 @@
 // The results file of an import, and its errors.
 
-import { createHmac, hash, randomBytes, randomUUID } from 'node:crypto';
+import { createHmac, createSecretKey, hash, type KeyObject, randomBytes, randomUUID } from 'node:crypto';
 import { closeSync, constants, existsSync, fchmodSync, openSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { env } from 'node:process';
@@ -182,7 +182,7 @@ export class Results implements Disposable {
   readonly #startedAt = Date.now();
   readonly #statements: ReturnType<typeof prepareStatements>;
   /** Key of the digests. A file that version 1.0 began has none, so that 1.0 finds its own digests. */
-  #digestKey: Uint8Array | undefined;
+  #digestKey: KeyObject | undefined;
   /** Number of rows of the last import. */
   earlier = 0;
   /** Number of rows that the last import didn't have, or had with other values. */
@@ -255,7 +255,7 @@ export class Results implements Disposable {
       this.remember('digestKey', randomBytes(16));
     }
     const key = this.recall('digestKey');
-    this.#digestKey = key instanceof Uint8Array ? key : undefined;
+    this.#digestKey = key instanceof Uint8Array ? createSecretKey(key) : undefined;
     const hasUnsent = this.#number('SELECT EXISTS (SELECT 1 FROM rows WHERE outcome IS NULL)') === 1;
     this.isRestarting = hasUnsent && this.recall('isRestarting') === 1;
     this.remember('isRestarting', Number(restarts || this.isRestarting));

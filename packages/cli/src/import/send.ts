@@ -98,7 +98,7 @@ async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
       if (uncleared.length > 0) {
         results.record(subscriberId, 'uncleared', { message: `The service did not clear ${uncleared.join(', ')}.` });
       } else {
-        results.record(subscriberId, service.isNew(body.createdAt, date, since) ? 'created' : 'updated');
+        results.record(subscriberId, service.isNew(body.createdAt, since, date) ? 'created' : 'updated');
       }
       service.succeeded();
       progress.applied += 1;

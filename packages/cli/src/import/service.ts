@@ -50,7 +50,6 @@ export class ImportService implements AsyncDisposable {
   #nextAt = 0;
   /** End of the pause for the service's rate limit. */
   #pausedUntil = 0;
-  readonly #startedAt = Date.now();
   #answeredAt = performance.now();
   #failures = 0;
   #report: NodeJS.Timeout | undefined;
@@ -159,9 +158,9 @@ export class ImportService implements AsyncDisposable {
    * record that was never changed, or was found by an upsert, has that of its creation.
    *
    * @param date header `Date` of the response
-   * @param since time of the first request, in milliseconds since 1970. @default the start of this process
+   * @param since start of the import that sent the first request, in milliseconds since 1970
    */
-  isNew(createdAt: string, date = new Date().toUTCString(), since = this.#startedAt): boolean {
+  isNew(createdAt: string, since: number, date = new Date().toUTCString()): boolean {
     return Date.parse(createdAt) >= Date.parse(date) - (Date.now() - since);
   }
 
