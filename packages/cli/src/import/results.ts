@@ -183,6 +183,8 @@ export class Results implements Disposable {
   readonly #statements: ReturnType<typeof prepareStatements>;
   /** Key of the digests. A file that version 1.0 began has none, so that 1.0 finds its own digests. */
   #digestKey: KeyObject | undefined;
+  /** Number of applied rows that are sent again if the service doesn't tell its environment. */
+  #appliedToKeep = Number.POSITIVE_INFINITY;
   /** Number of rows of the last import. */
   earlier = 0;
   /** Number of rows that the last import didn't have, or had with other values. */
@@ -250,6 +252,9 @@ export class Results implements Disposable {
     if (this.#number("SELECT count(*) FROM pragma_table_info('target')") === 3) {
       this.#database.exec('ALTER TABLE target DROP COLUMN startedAt'); // Of versions between 1.0 and this one.
     }
+    if (this.#number('SELECT count(environmentId) FROM target') > 0) {
+      this.#appliedToKeep = 1;
+    }
     this.earlier = this.#number('SELECT count(*) FROM rows');
     if (this.earlier === 0) {
       this.remember('digestKey', randomBytes(16));
@@ -293,7 +298,10 @@ export class Results implements Disposable {
       return Number(this.#statements.lineOf.get(subscriberId)?.line);
     }
     this.changed += Number(added.key === key);
-    this.#keep(line, subscriberId, fields, text === fields ? null : text, added.outcome ?? null);
+    const isApplied = added.outcome === 'created' || added.outcome === 'updated';
+    if (!isApplied || this.#appliedToKeep-- > 0) {
+      this.#keep(line, subscriberId, fields, text === fields ? null : text, added.outcome ?? null);
+    }
     return undefined;
   }
 
