@@ -3,7 +3,7 @@ import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { guards } from '../../../test/support/guards.ts';
-import { type Sent, setUpImport } from '../../../test/support/import.ts';
+import { readResults, type Sent, setUpImport } from '../../../test/support/import.ts';
 import { runNotigraph, spawnNotigraph } from '../../../test/support/process.ts';
 import { subscriber } from '../../../test/support/records.ts';
 
@@ -477,14 +477,25 @@ it('gives files of versions since 1.0.0 the tables and outcomes that 1.0.0 knows
 });
 
 it('stores uncleared rows with an outcome that 1.0.0 knows', async () => {
-  const { folder, optionsOf, importFile, report } = await setUpImport('', ({ subscriberId }) => ({
+  const { folder, importFile, report } = await setUpImport('', ({ subscriberId }) => ({
     status: 201,
     body: { data: subscriber({ subscriberId, _environmentId: 'env-1', phone: '+44 20' }) },
   }));
   await writeFile(folder.path('users.jsonl'), '{"subscriberId":"1","phone":null}\n');
   expect((await importFile('users.jsonl', '--report', 'report.jsonl')).code).toBe(1);
   expect(await report('report.jsonl')).toMatchObject([{ outcome: 'uncleared' }]);
-  expect(importWithV1(folder.path('users.jsonl.results.db'), optionsOf().args[4] ?? '', [1])).toEqual([1]);
+  expect(readResults(folder.path('users.jsonl.results.db'))).toMatchObject([{ outcome: 'unknown', code: 'UNCLEARED' }]);
+});
+
+it('leaves no trace of rows that 1.0.0 has removed', async () => {
+  const { folder, optionsOf, run } = await setUpImport(write(list(100)));
+  const service = optionsOf().args[4] ?? '';
+  importWithV1(folder.path(RESULTS), service, list(3_000, 1_000_000));
+  importWithV1(folder.path(RESULTS), service, list(100));
+  const isLeft = async () => /10000\d\d/.test(await readFile(folder.path(RESULTS), 'latin1'));
+  expect(await isLeft()).toBe(true);
+  expect((await run()).code).toBe(0);
+  expect(await isLeft()).toBe(false);
 });
 
 /** Largest file that a limited process can write: 256 KiB. */
