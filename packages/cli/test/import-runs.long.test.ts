@@ -300,23 +300,33 @@ it('does not compare a dry run with the results of an import that runs, or that 
   });
 });
 
+const MINUTE_MS = 60_000;
+
 it('counts rows as created that a killed import has sent, if the service knows no idempotency keys', async () => {
   const stored = new Map<string, string>();
   let isKilled = false;
   const answered = Promise.withResolvers<void>();
   const { optionsOf, run, results } = await setUpImport(write(list(30)), ({ subscriberId }) => {
+    const now = Date.now() - (isKilled ? 0 : MINUTE_MS);
+    const date = { date: new Date(now).toUTCString() };
     const isOld = subscriberId === '29';
-    const createdAt = stored.get(subscriberId) ?? (isOld ? new Date(Date.now() - 60_000) : new Date()).toISOString();
+    const createdAt = stored.get(subscriberId) ?? new Date(now - (isOld ? 2 * MINUTE_MS : 0)).toISOString();
     stored.set(subscriberId, createdAt);
     if (stored.size === 12) {
       answered.resolve();
     }
     // The responses of the rows in flight are lost.
     return stored.size >= 10 && !isKilled
-      ? { status: 201, headers: { 'transfer-encoding': 'chunked' }, body: '' }
-      : { status: 201, body: { data: subscriber({ subscriberId, _environmentId: 'env-1', createdAt }) } };
+      ? { status: 201, headers: { ...date, 'transfer-encoding': 'chunked' }, body: '' }
+      : {
+          status: 201,
+          headers: date,
+          body: { data: subscriber({ subscriberId, _environmentId: 'env-1', createdAt }) },
+        };
   });
-  const first = spawnNotigraph(optionsOf());
+  // The first import began a minute ago, by its clock and that of the service.
+  const clock = `const { now } = Date; Date.now = () => now() - ${MINUTE_MS};`;
+  const first = spawnNotigraph({ ...optionsOf(), nodeArgs: ['--import', `data:text/javascript,${clock}`] });
   await answered.promise;
   await first.stop('SIGKILL');
   isKilled = true;
