@@ -253,6 +253,54 @@ it('stops if the rate limit permits no call within --max-wait', async () => {
   expect(sent()).toHaveLength(1);
 });
 
+it.each([{}, { 'retry-after': '0' }, { 'retry-after': '1' }])(
+  'stops after --max-wait without another answer than rejections by the rate limit (%j)',
+  async (headers) => {
+    let isLimited = false;
+    const { run, sent, results } = await setUpImport(USERS, () => {
+      const response = isLimited ? { status: 429, headers, body: {} } : undefined;
+      isLimited = true;
+      return response;
+    });
+    const { code, stdout, stderr } = await run('--max-wait', '3');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^The service's rate limit has permitted no call for [3-9] s\. Find out what else uses this API key, or set a longer --max-wait\.$/m,
+    );
+    expect(stdout).toContain('1 of 30 rows is applied.');
+    expect(results()).toMatchObject([{ line: 2, outcome: 'created' }]);
+    expect(sent().length).toBeLessThan(200);
+  },
+);
+
+it('counts rejections by the rate limit as no outage while the service applies rows in between', async () => {
+  let answers = 0;
+  const { run } = await setUpImport(
+    writeUsers(4),
+    () => (++answers % 2 === 1 ? { status: 429, headers: { 'retry-after': '1' }, body: {} } : undefined),
+    { NOTIGRAPH_MAX_CONCURRENT_CALLS_PER_KEY: '1', NOTIGRAPH_MAX_RETRIES: '0' },
+  );
+  expect(await run('--max-wait', '2')).toMatchObject({ code: 0, stderr: '' });
+});
+
+it('counts retries of the client in --rate', async () => {
+  let isDown = false;
+  const { run, sent } = await setUpImport(
+    writeUsers(40),
+    () => {
+      const response = isDown ? { status: 503, body: {} } : undefined;
+      isDown = true;
+      return response;
+    },
+    { NOTIGRAPH_UPSTREAM_IDEMPOTENCY: 'on' },
+  );
+  const startedAt = performance.now();
+  expect((await run('--rate', '10', '--max-wait', '4')).code).toBe(1);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  expect(sent().length).toBeGreaterThan(10);
+  expect(sent().length).toBeLessThanOrEqual(10 * seconds + 10);
+});
+
 it('waits as long as a rejection by the rate limit says', async () => {
   let answers = 0;
   const { run, sent } = await setUpImport(

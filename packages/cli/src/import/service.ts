@@ -21,6 +21,23 @@ const MAX_PAUSE_MS = 30_000;
 /** First pause between two tries of a row, in milliseconds. It doubles, and begins when the client's retries have failed. */
 const FIRST_PAUSE_MS = 100;
 
+/** Usage of a call that reports each request after its first one: those of retries, and of other calls in the same operation. */
+class CallUsage extends Usage {
+  readonly #onMore: () => void;
+
+  constructor(onMore: () => void) {
+    super();
+    this.#onMore = onMore;
+  }
+
+  override sent(...event: Parameters<Usage['sent']>): void {
+    super.sent(...event);
+    if (this.requests > 1) {
+      this.#onMore();
+    }
+  }
+}
+
 /** Time without an answer after which the user is told, in milliseconds. */
 const REPORTED_MS = 5_000;
 
@@ -30,7 +47,7 @@ interface ServiceOptions {
   credential: string;
   logger: Logger;
   note: (text: string) => void;
-  /** Maximum calls per second. @default unlimited */
+  /** Maximum calls per second, also of those that the client sends again. @default unlimited */
   rate: number | undefined;
   /** Longest time without an answer, and longest pause for the rate limit, in milliseconds. */
   maxWaitMs: number;
@@ -46,11 +63,14 @@ export class ImportService implements AsyncDisposable {
   readonly #options: ServiceOptions;
   readonly #upstreams: Upstreams;
   readonly #certificates: Disposable;
+  /** Number of calls as which the service counts those in flight. */
   #inFlight = 0;
   #nextAt = 0;
   /** End of the pause for the service's rate limit. */
   #pausedUntil = 0;
   #answeredAt = performance.now();
+  /** Time since which the service has answered nothing, without the pause for the rate limit that its last answer announced. */
+  #silentSince = performance.now();
   #failures = 0;
   #report: NodeJS.Timeout | undefined;
   #isReported = false;
@@ -86,7 +106,7 @@ export class ImportService implements AsyncDisposable {
       const now = performance.now();
       const at = Math.max(now, this.#nextAt, this.#pausedUntil);
       if (at === now) {
-        this.#nextAt = now + 1_000 / (this.#options.rate ?? Number.POSITIVE_INFINITY);
+        this.#countRequest();
         return true;
       }
       await this.#wait(at - now);
@@ -94,20 +114,29 @@ export class ImportService implements AsyncDisposable {
     return false;
   }
 
-  /** Makes a call, which has the time limit of an operation. Pauses the next ones if those in flight use up the service's rate limit. */
-  async call<T>(requestId: string, send: (client: UpstreamClient) => Promise<T>): Promise<T> {
+  /** Delays the next turn by the time that a request has at the given rate. */
+  #countRequest(): void {
+    this.#nextAt = Math.max(this.#nextAt, performance.now()) + 1_000 / (this.#options.rate ?? Number.POSITIVE_INFINITY);
+  }
+
+  /**
+   * Makes a call, which has the time limit of an operation. Pauses the next ones if those in flight use up the service's rate limit.
+   *
+   * @param cost number of calls as which the service counts it
+   */
+  async call<T>(requestId: string, send: (client: UpstreamClient) => Promise<T>, cost = 1): Promise<T> {
     const { settings, credential, maxWaitMs } = this.#options;
-    const usage = new Usage();
+    const usage = new CallUsage(() => this.#countRequest());
     const deadlineAt = performance.now() + settings.operationTimeoutMs;
     const context = { credential, signal: new Abort(), deadlineAt, requestId, events: usage };
-    this.#inFlight += 1;
+    this.#inFlight += cost;
     try {
       return await send(this.#upstreams.bind(undefined, context));
     } finally {
-      this.#inFlight -= 1;
+      this.#inFlight -= cost;
       const { remaining = Number.POSITIVE_INFINITY, resetSeconds = 0 } = usage.rateLimit ?? {};
       // After a longer pause than the user wants, the service's rejection ends the import.
-      if (remaining <= this.#inFlight && resetSeconds * 1_000 <= maxWaitMs) {
+      if (remaining < this.#inFlight + cost && resetSeconds * 1_000 <= maxWaitMs) {
         this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + resetSeconds * 1_000);
       }
     }
@@ -123,6 +152,11 @@ export class ImportService implements AsyncDisposable {
       }
       throw error;
     }
+  }
+
+  /** Tells the user something. */
+  note(text: string): void {
+    this.#options.note(text);
   }
 
   /** Notes that a row was applied. */
@@ -145,6 +179,7 @@ export class ImportService implements AsyncDisposable {
   /** Notes that the service answered, even if it rejected a row. */
   answered(): void {
     this.#answeredAt = performance.now();
+    this.#silentSince = Math.max(this.#answeredAt, this.#pausedUntil);
     clearTimeout(this.#report);
     this.#report = undefined;
     if (this.#isReported) {
@@ -182,12 +217,15 @@ export class ImportService implements AsyncDisposable {
         `The service's rate limit permits no call for ${retryAfterSeconds} s, which is longer than --max-wait.`,
       );
     }
-    // A pause for the rate limit is not an outage.
-    const waitedMs = Math.max(0, performance.now() - Math.max(this.#answeredAt, this.#pausedUntil));
+    const waitedMs = Math.max(0, performance.now() - this.#silentSince);
     const leftMs = maxWaitMs - waitedMs;
     if (leftMs <= 0) {
       const seconds = Math.round(waitedMs / 1_000);
-      throw new ImportError(`No row was answered for ${seconds} s. The last reason: ${message} (${code})`);
+      throw new ImportError(
+        code === 'RATE_LIMITED'
+          ? `The service's rate limit has permitted no call for ${seconds} s. Find out what else uses this API key, or set a longer --max-wait.`
+          : `No row was answered for ${seconds} s. The last reason: ${message} (${code})`,
+      );
     }
     // The user isn't told if the service answers soon.
     this.#report ??= setTimeout(() => {
