@@ -83,7 +83,7 @@ export const getNotificationStats = endpoint('GET /v1/notifications/graph/stats'
   .returns<StatsEntryBody[]>();
 
 /** Creates or updates several subscribers. Unlike `createSubscriber`, it brings back those whose deletion was soft, and stores channels as they are. */
-const createSubscribers = endpoint('POST /v1/subscribers/bulk', { expect: 'value', repeatable: true });
+export const createSubscribers = endpoint('POST /v1/subscribers/bulk', { expect: 'value', repeatable: true });
 
 /** Creates a subscriber, or updates the one with the same `subscriberId`. */
 export const createSubscriber = {

@@ -15,17 +15,27 @@ export const KEY = 'canaryKeyOfTheImport';
 export interface Sent {
   subscriberId: string;
   email?: string;
+  data?: unknown;
+  /** Those that are sent together. */
+  subscribers?: Sent[];
 }
+
+/** Faults of the service instead of a response. */
+const FAULTS = {
+  'broken connection': (end: () => void) => end(),
+  'no response': () => undefined,
+};
 
 /**
  * Starts a service, writes a file into an empty folder, and returns functions that import it.
  *
+ * @param respond returns the response to a row, to rows that are sent together, or to a read of a subscriber; undefined if they are created, or it doesn't exist
  * @param env further environment variables
  * @param isDown called for each request; if it returns true, the connection breaks
  */
 export async function setUpImport(
   content: string,
-  respond: (row: Sent, path: string, key: string) => ServiceResponse | 'broken connection' | undefined = () =>
+  respond: (row: Sent, path: string, key: string) => ServiceResponse | keyof typeof FAULTS | undefined = () =>
     undefined,
   env: Readonly<Record<string, string>> = {},
   isDown: (method: string) => boolean = () => false,
@@ -35,24 +45,29 @@ export async function setUpImport(
   const folder = await createTestFolder();
   await writeFile(folder.path('users.csv'), content);
   const service = await startService(({ method, path, headers, body }, { end }) => {
+    const answer = (response: ServiceResponse | keyof typeof FAULTS) =>
+      typeof response === 'string' ? FAULTS[response](end) : response;
     if (isDown(method)) {
       return end();
+    }
+    if (method === 'GET' && path.includes('/v1/subscribers/')) {
+      return answer(
+        respond({ subscriberId: path.replace(/.*\//, '') }, path, '') ?? { status: 404, body: { statusCode: 404 } },
+      );
     }
     if (method === 'GET') {
       return { body: { data: hasGroups ? [group({ _environmentId: environment })] : [] } };
     }
     const row: Sent = JSON.parse(body);
+    const { subscriberId, subscribers } = row;
+    const record = { subscriberId, _environmentId: environment, createdAt: new Date().toISOString() };
     const response = respond(row, path, headers['idempotency-key'] ?? '') ?? {
       status: 201,
       body: {
-        data: subscriber({
-          subscriberId: row.subscriberId,
-          _environmentId: environment,
-          createdAt: new Date().toISOString(),
-        }),
+        data: subscribers === undefined ? subscriber(record) : { updated: [], created: subscribers, failed: [] },
       },
     };
-    return response === 'broken connection' ? end() : response;
+    return answer(response);
   });
   onTestFinished(() => service[Symbol.asyncDispose]());
   const optionsFor = (file: string, ...args: string[]) => ({
@@ -73,6 +88,8 @@ export async function setUpImport(
       environment = id;
       hasGroups = groups;
     },
+    /** Requests that the service got. */
+    requests: service.requests,
     /** Returns the rows that were sent, with their keys. */
     sent: () =>
       service.requests

@@ -145,6 +145,21 @@ export function describeRows(results: Results, path: string, outcomes: readonly 
   return lines.join('') + (more > 0 ? `… and ${formatCount(more)} more.\n` : '');
 }
 
+/** Columns that a warning names. */
+const NAMED = 5;
+
+/** Returns the warning that rows replace the data of subscribers. @param columns those with data */
+export function describeDataLoss(path: string, columns: readonly string[]): string {
+  const names = columns.slice(0, NAMED).join(', ') + (columns.length > NAMED ? ', …' : '');
+  return `${path}: warning: the service replaces data as a whole, so rows with ${names} delete its other members. To keep them, use --merge-data.\n`;
+}
+
+/** Returns the line to print before rows are sent after a read. @param rate maximum calls per second */
+export function describeMergeCost(rows: number, rate: number | undefined): string {
+  const time = rate === undefined ? '' : `, about ${formatDuration((2 * rows) / rate)} at --rate ${rate}`;
+  return `--merge-data makes 2 calls per row with data: up to ${formatCount(2 * rows)} calls${time}.\n`;
+}
+
 /** Returns the line to print before rows are sent. Nothing, if no row was sent before. */
 export function describeBeginning(path: string, results: Results, applied: number, total: number): string {
   const { changed, isRestarting } = results;

@@ -400,6 +400,20 @@ export class Results implements Disposable {
     }
   }
 
+  /** Stores the same outcome of several rows at once. @param outcome undefined if they were not sent */
+  recordAll(
+    ids: readonly string[],
+    outcome: RowOutcome | undefined,
+    failure?: { code?: string; message: string },
+  ): void {
+    this.#hasOutcomes = true;
+    this.#database.exec('BEGIN');
+    for (const id of ids) {
+      this.#statements.record.run(outcome ?? null, failure?.code ?? null, failure?.message ?? null, id);
+    }
+    this.#database.exec('COMMIT');
+  }
+
   counts(): Counts {
     const sql = 'SELECT outcome, count(DISTINCT line) AS rows FROM entries GROUP BY outcome';
     const counts = { created: 0, updated: 0, failed: 0, unknown: 0, pending: 0, invalid: 0, uncleared: 0 };

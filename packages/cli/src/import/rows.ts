@@ -27,6 +27,8 @@ interface RawRow {
   text: string;
   /** The header as it is written. Absent in JSON lines. */
   header?: string;
+  /** Columns by their names. Absent in JSON lines. */
+  columns?: readonly string[];
   /** Fields. Absent if there are problems. */
   value?: unknown;
   /** Sentences without values of the row, which are personal data. @default none */
@@ -166,7 +168,7 @@ async function* readCsv(chunks: AsyncIterable<string | undefined>, delimiter: st
           return;
         }
       } else if (cells.length === columns.length) {
-        yield { line: start, text, header, value: toFields(columns, cells) };
+        yield { line: start, text, header, columns, value: toFields(columns, cells) };
       } else {
         const problem = `The row has ${cells.length} cells, but the header has ${columns.length}.`;
         yield { line: start, text, header, problems: [problem] };

@@ -3,6 +3,7 @@
 import { lstatSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
+import { isRecord } from '../../../../src/lib/is-record.ts';
 import { createJsonLogger } from '../../../../src/telemetry/json-logger.ts';
 import { isUpstreamError } from '../../../../src/upstream/errors.ts';
 import { serviceAddressOf } from '../../../../src/upstream/transport/path.ts';
@@ -16,11 +17,14 @@ import { findService, readCredential } from '../find-service.ts';
 import { formatLogLine } from '../readable-log.ts';
 import { catchStopSignals } from '../signals.ts';
 import { withoutControls } from '../text.ts';
+import { sendTogether } from './bulk.ts';
 import {
   createDescription,
   describeBeginning,
+  describeDataLoss,
   describeDryRun,
   describeEnding,
+  describeMergeCost,
   describeRows,
   type FileForm,
   formatCount,
@@ -135,6 +139,11 @@ function readOptions({ args: [path = ''], options, problems: usage }: CommandLin
   if (new Set(files).size < files.length) {
     problems.push('--results, --rejected and --report must name different files, and not the imported one.');
   }
+  const isBulk = options.bulk !== undefined;
+  const mergesData = options['merge-data'] !== undefined;
+  if (isBulk && mergesData) {
+    problems.push('Use either --bulk or --merge-data, not both.');
+  }
   if (format === undefined || problems.length > 0) {
     throw new ConfigError(problems);
   }
@@ -152,6 +161,10 @@ function readOptions({ args: [path = ''], options, problems: usage }: CommandLin
     /** Longest time to wait for the service or its rate limit, in milliseconds. */
     maxWaitMs: maxWait * 1_000,
     isDryRun,
+    /** Whether to send rows together. */
+    isBulk,
+    /** Whether to keep members of `data` that a row doesn't have. */
+    mergesData,
     /** Whether to send rows again that are applied. */
     restarts: options.restart !== undefined,
     /** Aborted when no more rows are to be checked or sent. */
@@ -162,7 +175,7 @@ function readOptions({ args: [path = ''], options, problems: usage }: CommandLin
 /** Checks all rows, and prints the problems. Returns the form of the file; undefined if nothing can be sent. */
 async function check(
   results: Results,
-  { path, format, skipsInvalid, report, stopping }: ImportOptions,
+  { path, format, skipsInvalid, report, stopping, mergesData }: ImportOptions,
   host: Process,
 ): Promise<FileForm | undefined> {
   const checked = { rows: 0 };
@@ -172,6 +185,9 @@ async function check(
   progress[Symbol.dispose]();
   if (rounded !== undefined) {
     host.stderr.write(`${path}:${rounded}: warning: a spreadsheet has rounded a number; export it as text.\n`);
+  }
+  if (!mergesData && found.dataColumns.size > 0) {
+    host.stderr.write(describeDataLoss(path, [...found.dataColumns]));
   }
   host.stderr.write(describeRows(results, path, ['invalid'], problems));
   if (problems === 0) {
@@ -197,6 +213,7 @@ export async function checkRows(
   stopping?: AbortSignal,
 ) {
   let form: FileForm | undefined;
+  const dataColumns = new Set<string>();
   let rounded: number | undefined;
   let problems = 0;
   let isComplete = true;
@@ -206,6 +223,13 @@ export async function checkRows(
     checked.rows += 1;
     form ??= row;
     rounded ??= ROUNDED.test(row.text) ? line : undefined;
+    if (isRecord(subscriber?.data) && dataColumns.size === 0) {
+      for (const name of row.columns ?? ['data']) {
+        if (/^data(?:\.|$)/.test(name)) {
+          dataColumns.add(name);
+        }
+      }
+    }
     const reasons = [...row.problems];
     const first = subscriber && results.add({ line, subscriber, text });
     if (first !== undefined) {
@@ -221,12 +245,12 @@ export async function checkRows(
     problems = 1;
     results.reject({ line: 1 }, 'The file has no rows.');
   }
-  return { rows: checked.rows, form, problems, isComplete, rounded };
+  return { rows: checked.rows, form, problems, isComplete, rounded, dataColumns };
 }
 
 /** Sends the rows that are not applied. Returns the exit code. */
 async function send(target: Target, results: Results, options: ImportOptions, host: Process): Promise<number> {
-  const { path, results: resultsPath, stopping } = options;
+  const { path, results: resultsPath, stopping, mergesData, isBulk } = options;
   const note = (text: string) => printNote(host, text);
   const logger = createJsonLogger('warn', { write: (line) => note(formatLogLine(line, host.stderr).trimEnd()) });
   await using service = new ImportService({ ...options, ...target, logger, note, stopping: stopping.signal });
@@ -239,6 +263,9 @@ async function send(target: Target, results: Results, options: ImportOptions, ho
     return before.invalid === 0 ? 0 : 1;
   }
   host.stdout.write(describeBeginning(path, results, applied, total));
+  if (mergesData) {
+    host.stdout.write(describeMergeCost(total - applied, options.rate));
+  }
   const counts = { total, applied, failed: 0 };
   using progress = showProgress(host, createDescription(counts));
   const startedAt = performance.now();
@@ -252,7 +279,8 @@ async function send(target: Target, results: Results, options: ImportOptions, ho
   }
   try {
     const concurrency = target.settings.maxConcurrentCallsPerKey;
-    await sendRows({ ...options, results, service, progress: counts, concurrency, onFailure });
+    const sending = { ...options, results, service, progress: counts, concurrency, onFailure };
+    await sendRows({ ...sending, sendTogether: isBulk ? sendTogether : undefined });
   } catch (error) {
     const explained = explainFileError(error, resultsPath);
     if (!(explained instanceof ImportError)) {

@@ -1,7 +1,7 @@
 // Sends rows, several at a time, and decides which failures are temporary.
 
 import { randomUUID } from 'node:crypto';
-import { createSubscriber, type SubscriberFields } from '../../../../src/upstream/endpoints.ts';
+import type { SubscriberFields } from '../../../../src/upstream/endpoints.ts';
 import {
   isUpstreamError,
   OUTCOME_UNKNOWN,
@@ -9,10 +9,11 @@ import {
   type UpstreamError,
 } from '../../../../src/upstream/errors.ts';
 import { REDIRECTS } from '../../../../src/upstream/transport/to-error.ts';
+import { writeSubscriber } from './merge-data.ts';
 import { ImportError, type PendingRow, type Results } from './results.ts';
 import type { ImportService } from './service.ts';
 
-interface Sending {
+export interface Sending {
   results: Results;
   service: ImportService;
   /** Number of rows that are applied, also by earlier imports, and that failed. They are updated. */
@@ -23,34 +24,52 @@ interface Sending {
   maxWaitMs: number;
   /** Rows that are sent at a time. */
   concurrency: number;
+  /** Whether members of `data` that a row doesn't have are kept. */
+  mergesData: boolean;
+  /** Sends rows together, until it is at their end or the service refuses it. @default rows are sent one by one */
+  sendTogether?: ((rows: Iterator<PendingRow>, sending: Sending) => Promise<void>) | undefined;
   /** Aborted to stop the import, also by a failure. */
   stopping: AbortController;
 }
 
 /** Tries after which a row has failed although the service works. Each has the retries of the client. */
-const MAX_TRIES = 5;
+export const MAX_TRIES = 5;
 
 /** Statuses of an address without the endpoint, or that redirects to another one. */
-const NO_ENDPOINT: ReadonlySet<number> = new Set([...REDIRECTS, 404, 405, 410]);
+export const NO_ENDPOINT: ReadonlySet<number> = new Set([...REDIRECTS, 404, 405, 410]);
 
 /**
- * Sends the rows that are not applied, the first one without company: if it is rejected for a reason that concerns all, no other is sent.
+ * Sends the rows that are not applied, the first one without company: if it is rejected for a reason that concerns all, no other is sent. Rows are sent
+ * together only once one was applied, which shows the environment.
  *
  * @throws {ImportError} if no row can succeed. Rows in flight are finished before
  */
 export async function sendRows(sending: Sending): Promise<void> {
-  const { results, stopping, concurrency } = sending;
+  const { results, service, concurrency, sendTogether } = sending;
   const rows = results.pending();
+  const sendNext = createSender(rows, sending);
+  await runWorkers(1, sending, async () => (await sendNext()) && sendTogether !== undefined && !service.hasApplied);
+  await sendTogether?.(rows, sending);
+  await runWorkers(concurrency, sending, sendNext);
+}
+
+/** Creates the function that sends the next row. It returns whether there was one. */
+export const createSender = (rows: Iterator<PendingRow>, sending: Sending) => async (): Promise<boolean> => {
+  const { value: row } = rows.next();
+  if (row !== undefined) {
+    await sendRow(row, sending);
+  }
+  return row !== undefined;
+};
+
+/** Repeats a step in several workers until it returns false, or the import stops. @throws the first failure, after all workers have ended */
+export async function runWorkers(count: number, { stopping }: Sending, step: () => Promise<boolean>): Promise<void> {
   let failure: { error: unknown } | undefined;
 
-  async function work(maxRows: number): Promise<void> {
+  async function work(): Promise<void> {
     try {
-      for (let sent = 0; sent < maxRows && !stopping.signal.aborted; sent += 1) {
-        const { value: row } = rows.next();
-        if (row === undefined) {
-          return;
-        }
-        await sendRow(row, sending);
+      for (let more = true; more && !stopping.signal.aborted; ) {
+        more = await step();
       }
     } catch (error) {
       failure ??= { error };
@@ -58,8 +77,7 @@ export async function sendRows(sending: Sending): Promise<void> {
     }
   }
 
-  await work(1);
-  await Promise.all(Array.from({ length: concurrency }, () => work(Number.POSITIVE_INFINITY)));
+  await Promise.all(Array.from({ length: count }, work));
   if (failure !== undefined) {
     throw failure.error;
   }
@@ -71,8 +89,8 @@ export async function sendRows(sending: Sending): Promise<void> {
  *
  * @throws {ImportError} if no row can succeed
  */
-async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
-  const { results, service, progress, maxWaitMs } = sending;
+export async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
+  const { results, service, progress, maxWaitMs, mergesData } = sending;
   const { line, subscriber, key: firstKey, outcome, since } = row;
   const { subscriberId } = subscriber;
   const startedAt = performance.now();
@@ -91,7 +109,7 @@ async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
     }
     try {
       const { body, ...response } = await service.call(`import-${key}`, (client) =>
-        client.write(createSubscriber, { body: subscriber, idempotencyKey: key }),
+        writeSubscriber(client, subscriber, key, mergesData),
       );
       results.confirm(body._environmentId);
       const { uncleared = [], date } = response;
@@ -161,7 +179,9 @@ async function probe(service: ImportService): Promise<void> {
 }
 
 /** @throws {ImportError} if the failure concerns every row: the service rejects the key, or its address is wrong */
-function assertUsable({ code, status = 0, isForeign }: UpstreamError, reason: string, hasApplied: boolean): void {
+function assertUsable(error: UpstreamError, reason: string, hasApplied: boolean): void {
+  const { code, status = 0, isForeign, endpoint } = error;
+  const { method, route } = endpoint;
   if (isForeign && hasApplied && status !== 401) {
     return; // A firewall that rejects the content of a row, or an ingress whose backend is missing for a while.
   }
@@ -175,11 +195,11 @@ function assertUsable({ code, status = 0, isForeign }: UpstreamError, reason: st
     );
   }
   if (NO_ENDPOINT.has(status) || (status >= 300 && status < 400)) {
-    throw new ImportError(`Correct the address of the service: it has no POST /v1/subscribers (status ${status}).`);
+    throw new ImportError(`Correct the address of the service: it has no ${method} ${route} (status ${status}).`);
   }
 }
 
-const isTemporary = ({ code, status = 0, isForeign }: UpstreamError): boolean =>
+export const isTemporary = ({ code, status = 0, isForeign }: UpstreamError): boolean =>
   (isForeign && NO_ENDPOINT.has(status)) ||
   ['RATE_LIMITED', 'OVERLOADED', 'UPSTREAM_UNAVAILABLE', 'UPSTREAM_TIMEOUT'].includes(code) ||
   (code === 'UPSTREAM_ERROR' && status >= 500);
@@ -199,7 +219,7 @@ const CUT = '…';
  * case. A message that was cut can end with a part of a value, so nothing of it is left. Also leaves out the advice to check the subscriber,
  * because the import sends the row again.
  */
-function describeError({ message }: UpstreamError, { subscriberId: _, ...fields }: SubscriberFields): string {
+export function describeError({ message }: UpstreamError, { subscriberId: _, ...fields }: SubscriberFields): string {
   const sentence = message.replace(STORED_FAILURE, '').replace(OUTCOME_UNKNOWN, '').trim();
   if (sentence.endsWith(CUT)) {
     return CUT;
