@@ -16,8 +16,8 @@ const MAX_BYTES = 100_000;
 /** Calls that are in flight at a time. */
 const CONCURRENCY = 2;
 
-/** Number of calls as which the service counts one. */
-const COST = 100;
+/** The service counts it as 100 calls, and can take as long for it. */
+const CALL = { cost: 100, timeoutMs: 60_000 };
 
 /** Failed calls in succession after which rows are sent one by one. */
 const MAX_FAILURES = 3;
@@ -32,6 +32,7 @@ const INTERRUPTED = { message: 'The import was interrupted before the service re
 const createMany = {
   ...createSubscribers.takes<{ body: { subscribers: readonly SubscriberFields[] } }>().returns<unknown>(),
   repeatable: false,
+  timeoutMs: CALL.timeoutMs,
 };
 
 const IDS = z.array(z.object({ subscriberId: z.string() })).catch([]);
@@ -93,7 +94,7 @@ class BulkCalls {
         const { body } = await service.call(
           `import-${idempotencyKey}`,
           (client) => client.write(createMany, write),
-          COST,
+          CALL,
         );
         return this.#succeeded(rows, body);
       } catch (error) {

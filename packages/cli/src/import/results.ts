@@ -408,10 +408,14 @@ export class Results implements Disposable {
   ): void {
     this.#hasOutcomes = true;
     this.#database.exec('BEGIN');
-    for (const id of ids) {
-      this.#statements.record.run(outcome ?? null, failure?.code ?? null, failure?.message ?? null, id);
+    try {
+      for (const id of ids) {
+        this.#statements.record.run(outcome ?? null, failure?.code ?? null, failure?.message ?? null, id);
+      }
+      this.#database.exec('COMMIT');
+    } finally {
+      this.#rollBack(); // Nothing, unless it failed.
     }
-    this.#database.exec('COMMIT');
   }
 
   counts(): Counts {
@@ -432,12 +436,16 @@ export class Results implements Disposable {
     }
   }
 
+  #rollBack(): void {
+    if (this.#database.isTransaction) {
+      this.#database.exec('ROLLBACK');
+    }
+  }
+
   /** Closes the file. A new one is removed if nothing was sent, so that the next import can use another key or address. */
   [Symbol.dispose](): void {
     try {
-      if (this.#database.isTransaction) {
-        this.#database.exec('ROLLBACK');
-      }
+      this.#rollBack();
       if (this.#isLocked) {
         // SQLite and version 1.0 leave ids of removed rows in unused parts of the file. Programs without write access can read a single file too.
         this.#database.exec(`${this.#isNew ? '' : 'PRAGMA synchronous = FULL; VACUUM;'} PRAGMA journal_mode = DELETE;`);

@@ -120,14 +120,19 @@ export class ImportService implements AsyncDisposable {
   }
 
   /**
-   * Makes a call, which has the time limit of an operation. Pauses the next ones if those in flight use up the service's rate limit.
+   * Makes a call. Pauses the next ones if those in flight use up the service's rate limit.
    *
-   * @param cost number of calls as which the service counts it
+   * @param cost number of calls as which the service counts it. @default 1
+   * @param timeoutMs time limit, with retries. @default that of an operation
    */
-  async call<T>(requestId: string, send: (client: UpstreamClient) => Promise<T>, cost = 1): Promise<T> {
-    const { settings, credential, maxWaitMs } = this.#options;
+  async call<T>(
+    requestId: string,
+    send: (client: UpstreamClient) => Promise<T>,
+    { cost = 1, timeoutMs = this.#options.settings.operationTimeoutMs } = {},
+  ): Promise<T> {
+    const { credential, maxWaitMs } = this.#options;
     const usage = new CallUsage(() => this.#countRequest());
-    const deadlineAt = performance.now() + settings.operationTimeoutMs;
+    const deadlineAt = performance.now() + timeoutMs;
     const context = { credential, signal: new Abort(), deadlineAt, requestId, events: usage };
     this.#inFlight += cost;
     try {
