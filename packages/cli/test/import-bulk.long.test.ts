@@ -6,6 +6,7 @@ import { type Sent, setUpImport } from '../../../test/support/import.ts';
 import { spawnNotigraph } from '../../../test/support/process.ts';
 import { subscriber } from '../../../test/support/records.ts';
 import { createTestFolder } from '../../../test/support/sandbox-files.ts';
+import type { ServiceResponse } from '../../../test/support/service.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../sandbox/src/sandbox.ts';
 
 guards('packages/cli/src/import/bulk.ts', 'isAlone');
@@ -46,7 +47,7 @@ it('sends the first row alone, and the others together', async () => {
 });
 
 it('sends bodies of at most 100 KiB, and rows alone that have channels or null', async () => {
-  const rows = Array.from({ length: 150 }, (_, i) => ({ subscriberId: `${i}`, data: { text: 'x'.repeat(1_000) } }));
+  const rows = Array.from({ length: 60 }, (_, i) => ({ subscriberId: `${i}`, data: { text: 'x'.repeat(5_000) } }));
   const alone = [
     { subscriberId: 'null', phone: null },
     { subscriberId: 'channels', channels: [{ providerId: 'fcm' }] },
@@ -58,7 +59,7 @@ it('sends bodies of at most 100 KiB, and rows alone that have channels or null',
   expect(requests.every(({ body }) => Buffer.byteLength(body) <= 102_400)).toBe(true);
   const alones = sent().filter(({ subscribers }) => subscribers === undefined);
   expect(alones.map(({ subscriberId }) => subscriberId)).toEqual(expect.arrayContaining(['0', 'null', 'channels']));
-  expect(alones.length).toBeLessThanOrEqual(5); // With one row that was too long for its call.
+  expect(alones.length).toBeLessThanOrEqual(7); // With those for which a call had no room.
   expect(sent().flatMap(idsOf).toSorted()).toEqual([...rows, ...alone].map((row) => row.subscriberId).toSorted());
 });
 
@@ -196,6 +197,54 @@ it('waits for the rate limit, of which a call with several rows takes 100', asyn
   expect(await run('--bulk')).toMatchObject({ code: 0, stderr: '' });
   expect(sizesOf(sent().filter((_, i) => i > 0)).every((size) => size > 1)).toBe(true);
   expect(rejected).toBeLessThanOrEqual(4);
+});
+
+/** Responds to calls with several rows in turn; undefined or the end of the list is a success. */
+const respondInTurn = (responses: (ServiceResponse | 'broken connection' | undefined)[]) => (row: Sent) =>
+  row.subscribers && responses.shift();
+
+it('sends rows one by one once three calls in succession have failed', async () => {
+  const broken = 'broken connection';
+  const { run, sent } = await setUpImport(
+    writeUsers(3_100),
+    respondInTurn([broken, broken, undefined, broken, broken, broken, broken]),
+    {
+      NOTIGRAPH_MAX_RETRIES: '0',
+    },
+  );
+  expect(await run('--bulk')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('All 3,100 rows of the file are applied.'),
+    stderr:
+      '3 calls in succession failed of POST /v1/subscribers/bulk (UPSTREAM_UNAVAILABLE), so rows are sent one by one.\n',
+  });
+  expect(sizesOf(sent()).filter((size) => size > 1).length).toBeLessThanOrEqual(7);
+});
+
+const PAGE = { status: 404, headers: { 'content-type': 'text/plain' }, body: 'default backend - 404' };
+
+it.each([
+  ['is rejected by the rate limit before it has applied any', [{ status: 429 }]],
+  ['is not found after it has applied some', [undefined, PAGE, PAGE]],
+  [
+    'is rejected by the rate limit many times after it has applied some',
+    [undefined, ...Array(8).fill({ status: 429 })],
+  ],
+] as const)('sends rows together again if such a call %s', async (_, responses) => {
+  const { run, sent } = await setUpImport(writeUsers(1_501), respondInTurn([...responses]), {
+    NOTIGRAPH_MAX_RETRIES: '0',
+  });
+  expect(await run('--bulk')).toMatchObject({ code: 0, stderr: '' });
+  expect(sizesOf(sent()).filter((size) => size === 1)).toHaveLength(1);
+});
+
+it('sends rows one by one if the rate limit never permits a call with several', async () => {
+  const limited = { status: 429, headers: { 'ratelimit-limit': '50' } };
+  const { run, sent } = await setUpImport(writeUsers(20), respondInTurn(Array(99).fill(limited)), {
+    NOTIGRAPH_MAX_RETRIES: '0',
+  });
+  expect(await run('--bulk')).toMatchObject({ code: 0, stdout: expect.stringContaining('All 20 rows') });
+  expect(sizesOf(sent()).filter((size) => size > 1)).toHaveLength(6);
 });
 
 it('works with the sandbox, and brings back deleted subscribers', async () => {

@@ -101,10 +101,8 @@ class BulkCalls {
         if (!isUpstreamError(error)) {
           throw error;
         }
-        const message = describeError(error, { subscriberId: '', data: { subscribers } });
         if (error.outcome === 'UNKNOWN') {
           this.#failed(error.code);
-          results.recordAll(ids, 'unknown', { code: error.code, message });
           return rows.map((row) => ({ ...row, outcome: 'unknown' }));
         }
         results.recordAll(ids, undefined);
@@ -117,6 +115,7 @@ class BulkCalls {
           }
           return rows;
         }
+        const message = describeError(error, { subscriberId: '', data: { subscribers } });
         await service.backOff(error, message, waits ? 0 : tries);
       }
     }
