@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { createSubscribers, type SubscriberFields } from '../../../../src/upstream/endpoints.ts';
 import { isUpstreamError } from '../../../../src/upstream/errors.ts';
+import { formatRows } from './report.ts';
 import type { PendingRow } from './results.ts';
 import { createSender, describeError, isTemporary, MAX_TRIES, NO_ENDPOINT, runWorkers, type Sending } from './send.ts';
 
@@ -24,6 +25,8 @@ const MAX_FAILURES = 3;
 
 /** Statuses that say that the content of a row is wrong, or that of all of them too long. */
 const CONTENT_STATUSES: ReadonlySet<number> = new Set([400, 413, 422]);
+
+const STALE = 'If the service has them in its cache, it can use their old values for two hours.';
 
 /** Stored for rows whose response never came, because the process was killed. */
 const INTERRUPTED = { message: 'The import was interrupted before the service responded.' };
@@ -48,6 +51,9 @@ export async function sendTogether(rows: Iterator<PendingRow>, sending: Sending)
     await runWorkers(concurrency, sending, createSender([...left, ...alone].values(), sending));
     return !calls.isRefused && together.length + alone.length > 0;
   });
+  if (calls.updated > 0) {
+    sending.service.note(`${formatRows(calls.updated)} updated subscribers in calls with several rows. ${STALE}`);
+  }
 }
 
 /** Takes the next rows: those of a call, and those among them that can't be in it. */
@@ -73,6 +79,8 @@ const isAlone = ({ subscriber, outcome }: PendingRow): boolean =>
 class BulkCalls {
   /** Whether no more should be made. */
   isRefused = false;
+  /** Number of rows that have updated a subscriber. */
+  updated = 0;
   readonly #sending: Sending;
   #hasSucceeded = false;
   #failures = 0;
@@ -130,6 +138,7 @@ class BulkCalls {
       const ids = applied[outcome].map(({ subscriberId }) => subscriberId).filter((id) => left.delete(id));
       results.recordAll(ids, outcome);
       progress.applied += ids.length;
+      this.updated += outcome === 'updated' ? ids.length : 0;
     }
     results.recordAll([...left.keys()], undefined);
     if (left.size === rows.length) {

@@ -108,8 +108,10 @@ export async function sendRow(row: PendingRow, sending: Sending): Promise<void> 
       return;
     }
     try {
-      const { body, ...response } = await service.call(`import-${key}`, (client) =>
-        writeSubscriber(client, subscriber, key, mergesData),
+      const { body, ...response } = await service.call(
+        `import-${key}`,
+        (client) => writeSubscriber(client, subscriber, key, mergesData),
+        { cost: mergesData ? 2 : 1 },
       );
       results.confirm(body._environmentId);
       const { uncleared = [], date } = response;
