@@ -8,6 +8,9 @@ import { startTestIssuer } from '../../../test/support/issuer.ts';
 import { createTestFolder } from '../../../test/support/sandbox-files.ts';
 import { sendOperation } from '../../../test/support/send-operation.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../sandbox/src/sandbox.ts';
+import { COMMANDS } from '../src/commands/index.ts';
+import { SHIPPED_MODULES } from '../src/config/load-modules.ts';
+import { writeHelp } from '../src/help.ts';
 
 const CONFIG = 'notigraph.config.yaml';
 
@@ -95,6 +98,15 @@ async function trigger(cwd: string): Promise<unknown> {
 }
 
 const TRIGGERED = { data: { triggerEvent: { event: { status: 'PROCESSED' } } } };
+
+it('lists all shipped modules in its help', () => {
+  const help = writeHelp(
+    COMMANDS.find(({ name }) => name === 'init'),
+    COMMANDS,
+  );
+  const names = SHIPPED_MODULES.map((name) => name.replace('notigraph/modules/', ''));
+  expect(help.replace(/\s+/g, ' ')).toContain(`Modules: ${names.join(', ')}, files, or none.`);
+});
 
 it('writes modules with which the first gateway can trigger, and the scopes that read what they add', async () => {
   await using service = await startSandbox();

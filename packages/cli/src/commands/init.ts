@@ -15,7 +15,7 @@ export const init: Command = {
       name: 'modules',
       value: 'NAME,…',
       description:
-        'Modules: events, inbox, subscribers, topics, workflows, files, or none. Default: events,subscribers.',
+        'Modules: events, inbox, messages, subscribers, topics, workflows, files, or none. Default: events,subscribers.',
     },
     {
       name: 'tenant',
