@@ -297,6 +297,28 @@ it('prints no characters that change what people read', async () => {
 });
 
 it.each([
+  ['a family', '👩\u200d👩\u200d👧', '👩\u200d👩\u200d👧'],
+  ['a sign with a selector and a skin', '🧑🏽\u200d❤\ufe0f\u200d🧑🏻', '🧑🏽\u200d❤\ufe0f\u200d🧑🏻'],
+  [
+    'a flag of tags',
+    '🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}',
+    '🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}',
+  ],
+  ['Persian', 'می\u200cخواهم', 'می\u200cخواهم'],
+  ['Sinhala', 'ශ්\u200dරී', 'ශ්\u200dරී'],
+  ['joiners in ASCII', 'ad\u200dmin\u200c', 'ad?min?'],
+  ['several joiners', '👩\u200d\u200d👩\u200d', '👩??👩?'],
+  ['tags without a flag', 'a\u{e0067}\u{e0062}b', 'a??b'],
+  ['another text of tags', '🏴\u{e0061}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}', '🏴??????'],
+  ['directions', 'א\u200fב\u202e\u2066ג', 'א?ב??ג'],
+])('shows %s', async (_kind, name, shown) => {
+  const { run, sent } = await setUpImport(`subscriberId,firstName\n1,${name}\n`);
+  expect((await run('--dry-run')).stdout).toContain(`"firstName":"${shown}"`);
+  await run();
+  expect(sent()).toMatchObject([{ firstName: name }]);
+});
+
+it.each([
   ['a part of the file cannot be read', '1,\n2,"a" b\n3,\n'],
   ['no row is valid', '1,nobody\n'],
 ])('sends nothing with --skip-invalid if %s', async (_, rows) => {
