@@ -83,6 +83,9 @@ export async function setUpImport(
     run: (...args: string[]) => runCommand(optionsOf(...args)),
     /** Imports another file of the folder. */
     importFile: (file: string, ...args: string[]) => runCommand(optionsFor(file, ...args)),
+    /** Imports standard input. */
+    pipe: (text: string, ...args: string[]) =>
+      runCommand({ ...optionsFor('-', ...args), input: { text, isTTY: false } }),
     /** Changes the environment of the API key. @param groups whether it has notification groups */
     switchEnvironment(id: string, groups = true): void {
       environment = id;

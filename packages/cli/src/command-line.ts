@@ -20,6 +20,7 @@ export function readCommandLine(argv: readonly string[], commands: readonly [Com
   const { command, isNamed, rest } = findCommand(line, commands);
   const allOptions = [...command.options, ...COMMON_OPTIONS];
   const options: Record<string, string> = {};
+  const lists: Record<string, readonly string[]> = {};
   const words: string[] = [];
   const problems: string[] = [];
   const unread = [...rest];
@@ -41,6 +42,8 @@ export function readCommandLine(argv: readonly string[], commands: readonly [Com
       problems.push(`--${option.name} requires a value.`);
     } else if (option.value === undefined && value !== undefined) {
       problems.push(`--${option.name} takes no value.`);
+    } else if (option.value?.endsWith(' …')) {
+      lists[option.name] = [...(lists[option.name] ?? []), value ?? ''];
     } else {
       const before = option.value?.endsWith(',…') ? options[option.name] : undefined;
       options[option.name] = before === undefined ? (value ?? '') : `${before},${value}`;
@@ -57,7 +60,7 @@ export function readCommandLine(argv: readonly string[], commands: readonly [Com
   if (missing.length > 0) {
     problems.push(`notigraph ${command.name} requires an argument: ${missing.join(' ')}.`);
   }
-  return { command, isNamed, options, args, problems };
+  return { command, isNamed, options, lists, args, problems };
 }
 
 /**

@@ -6,8 +6,8 @@ export interface CommandOption {
   /** Letter of its short form. @default none */
   short?: string | undefined;
   /**
-   * Placeholder of its value: `FILE`, `[FILE]` if the value is optional, `FILE,…` if it is a list, so that several options add up, or words such as
-   * `on|off`. @default none: a switch
+   * Placeholder of its value: `FILE`, `[FILE]` if the value is optional, `FILE,…` if it is a list, so that several options add up, `TEXT …` if each
+   * option adds a value that can have commas, or words such as `on|off`. @default none: a switch
    */
   value?: string | undefined;
   description: string;
@@ -37,6 +37,8 @@ export interface CommandLine {
   isNamed: boolean;
   /** Values of the options by name; empty for switches and options without their optional value. */
   options: Readonly<Record<string, string>>;
+  /** All values of the options that add up as `TEXT …`, by name. */
+  lists: Readonly<Record<string, readonly string[]>>;
   args: readonly string[];
   problems: readonly string[];
 }

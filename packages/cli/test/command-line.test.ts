@@ -42,6 +42,18 @@ describe('the command line', () => {
     expect(read(line)).toEqual({ ...expected, problems: [] });
   });
 
+  it('keeps every value of an option that adds values with commas', () => {
+    const line = 'subscribers import - --map A,b=email --map=C=phone --ignore D --null -';
+    const { lists, options, args, problems } = readCommandLine(line.split(' '), COMMANDS);
+    expect({ lists, options, args, problems }).toEqual({
+      lists: { map: ['A,b=email', 'C=phone'], ignore: ['D'], null: ['-'] },
+      options: {},
+      args: ['-'],
+      problems: [],
+    });
+    expect(read('subscribers import a.csv --map').problems).toEqual(['--map requires a value.']);
+  });
+
   it.each([
     ['--prot 4001', ['Unknown option "--prot" (did you mean "--port"?). See notigraph serve --help.']],
     ['-xhunter2', ['Unknown option "-x". See notigraph serve --help.']],

@@ -261,7 +261,7 @@ it('adds the reasons to rejected JSON lines, and ignores them in the corrected f
   const text = await readFile(folder.path('users.jsonl.rejected.jsonl'), 'utf8');
   expect(text.split('\r\n')).toEqual([
     '{"line":2,"reasons":"subscriberId is missing. email must be an email address.","email":"a\\"b"}',
-    '{"line":3,"reasons":"The row has the unknown field \\"plan\\" (to keep it, put it into \\"data\\").", "subscriberId": "2", "plan": "x" }',
+    '{"line":3,"reasons":"The row has 1 unknown field. Correct the row, or add --ignore \\"plan\\". To keep \\"plan\\", use --map \\"plan=data.plan\\" instead.", "subscriberId": "2", "plan": "x" }',
     '{"line":4,"reasons":"The line is not valid JSON. Each line must be a complete object.","subscriberId":"3"',
     '[1]',
     '',

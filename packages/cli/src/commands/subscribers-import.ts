@@ -11,10 +11,29 @@ export const subscribersImport: Command = {
     { name: 'dry-run', description: 'Check the file and show what would be sent. Sends nothing, and needs no key.' },
     {
       name: 'format',
-      value: 'csv|tsv|jsonl',
+      value: 'csv|tsv|jsonl|json',
       description: "Form of the file. Default: the end of the file's name.",
     },
     { name: 'skip-invalid', description: 'Send the valid rows if others are invalid.' },
+    { name: 'delimiter', value: 'CHARACTER', description: 'Delimiter of CSV, such as ";", or tab. Default: detected.' },
+    {
+      name: 'map',
+      value: 'COLUMN=FIELD …',
+      description:
+        'Field of a column or member, as in --map "E-Mail=email" or --map "Company=data.company". Repeatable.',
+    },
+    {
+      name: 'map-file',
+      value: 'FILE',
+      description: 'Read such pairs from a file, one per line. "Notes=" ignores Notes.',
+    },
+    { name: 'ignore', value: 'COLUMN …', description: 'Leave a column or member out. Repeatable.' },
+    {
+      name: 'null',
+      value: 'TEXT …',
+      description:
+        'Read values with exactly this text, such as NULL, as empty: the subscriber keeps its value. Repeatable.',
+    },
     {
       name: 'rejected',
       value: 'FILE',
@@ -40,8 +59,10 @@ export const subscribersImport: Command = {
     },
     ...serviceOptions('NOTIGRAPH_IMPORT_KEY'),
   ],
-  details: `FILE is CSV or TSV with a header, or one JSON object per line. Its columns are
-fields of the input of createSubscriber; data.plan is a member of data.
+  details: `FILE is CSV or TSV with a header, one JSON object per line, or a JSON array; also
+compressed (.gz), or - for standard input, which needs --format and --results.
+Its columns are fields of the input of createSubscriber; data.plan is a member
+of data.
 All rows are checked before the first is sent. To resume after an interruption,
 or after you have corrected rows of the file, run the same command again: it
 sends the rows that are not applied. See docs/import.md.

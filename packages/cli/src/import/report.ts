@@ -98,7 +98,7 @@ function* describeRejected(
   }
 }
 
-const formatCell = (cell: string): string => (/[",;\t\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+const formatCell = (cell: string): string => (/^[\w .-]*$/.test(cell) ? cell : `"${cell.replaceAll('"', '""')}"`);
 
 /** Returns the lines that a dry run prints: what has changed since the last import, and the first rows that would be sent. */
 export function describeDryRun(results: Results, resultsPath: string): string {

@@ -406,7 +406,7 @@ export class Results implements Disposable {
     outcome: RowOutcome | undefined,
     failure?: { code?: string; message: string },
   ): void {
-    this.#hasOutcomes = true;
+    this.isKept = true;
     this.#database.exec('BEGIN');
     try {
       for (const id of ids) {

@@ -9,6 +9,7 @@ import { suggest } from '../../../../src/settings/define.ts';
 import type { SubscriberFields } from '../../../../src/upstream/endpoints.ts';
 import { findProfileProblem } from '../../../../src/upstream/input-rules.ts';
 import { findIdProblem } from '../../../../src/upstream/transport/path.ts';
+import { countOf } from '../text.ts';
 
 const TEXT = 'must be text';
 const CHANNELS = 'must be a JSON list of objects';
@@ -67,20 +68,21 @@ export interface CheckedRow {
 /** Checks a row. Null clears a field, as in GraphQL. */
 export function checkRow(value: unknown): CheckedRow {
   if (!isRecord(value)) {
-    return { problems: ['The line must be a JSON object.'] };
+    return { problems: ['The row must be a JSON object.'] };
   }
   const fields = Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null));
-  const unknown = Object.keys(fields).filter((name) => !FIELD_NAMES.includes(name));
+  const names = Object.keys(fields);
+  const unknown = names.every(isFieldName) ? [] : describeUnknown(names, 'field');
   const { data, error } = ROW.safeParse(fields);
   if (data !== undefined && unknown.length === 0) {
-    const cleared = Object.entries(value).filter(([name, each]) => each === null && FIELD_NAMES.includes(name));
+    const cleared = Object.entries(value).filter(([name, each]) => each === null && isFieldName(name));
     return { subscriber: { ...data, ...Object.fromEntries(cleared) }, problems: [] };
   }
   const id = FIELDS.subscriberId.safeParse(fields.subscriberId).data;
   return {
     subscriberId: id,
     problems: [
-      ...unknown.map((name) => `The row has ${describeUnknown(name, Object.keys(fields), 'field')}.`),
+      ...unknown,
       ...(error?.issues ?? []).map(({ path: [name = ''], message }) =>
         fields[String(name)] === undefined ? `${String(name)} is missing.` : `${String(name)} ${message}.`,
       ),
@@ -93,30 +95,72 @@ function isLocale(value: string): boolean {
   return orUndefined(() => Intl.getCanonicalLocales(value.replaceAll('_', '-')))?.length === 1;
 }
 
-/** Names that other systems give to the id. */
-const ID_NAMES: readonly string[] = ['id', '_id', 'userId', 'user_id'];
+/** Texts with which databases, spreadsheets, Python and JavaScript write that there is no value. The case counts: Null is a surname. */
+const PLACEHOLDERS: readonly string[] = ['NULL', 'null', '\\N', '#N/A', 'N/A', 'None', 'NaN', 'undefined'];
 
-/** Returns the field that a name means, as a question in parentheses; empty if there is none. */
-const suggestField = (name: string): string => suggest(ID_NAMES.includes(name) ? 'subscriberId' : name, FIELD_NAMES);
+export const isPlaceholder = (value: unknown): value is string =>
+  typeof value === 'string' && PLACEHOLDERS.includes(value);
+
+/** Names that other systems give to fields, without case and separators. */
+const ALIASES: Readonly<Record<string, readonly string[]>> = {
+  subscriberId: ['id', 'userid', 'recordid', 'recordidcontact', 'contactid', 'customerid', 'externalid', 'uuid'],
+  email: ['mail', 'emailaddress'],
+  firstName: ['givenname'],
+  lastName: ['surname', 'familyname'],
+  phone: ['phonenumber', 'mobile', 'mobilephone', 'mobilephonenumber', 'telephone'],
+  avatar: ['avatarurl', 'picture', 'photourl'],
+  locale: ['language', 'preferredlanguage', 'languagelocalekey'],
+};
+
+/** Returns the field that a name means, also one that is misspelled or that another system uses; undefined if there is none. */
+function fieldOf(name: string): string | undefined {
+  const letters = name
+    .replace(/^traits\./, '')
+    .replace(/[^\p{L}\p{N}]/gu, '')
+    .toLowerCase();
+  const alias = Object.keys(ALIASES).find((field) => ALIASES[field]?.includes(letters));
+  return alias ?? FIELD_NAMES.find((field) => field === name || (!JSON_FIELDS.has(field) && suggest(letters, [field])));
+}
 
 /** Matches words. A file without a header, or with wrong quotes, has other texts in the place of names, which can be personal data. */
-const NAME = /^[\p{L}_][\p{L}\p{M}\p{N}_ .()-]{0,49}$/u;
+const NAME = /^[\p{L}_][\p{L}\p{M}\p{N}_ .()/&'-]{0,49}$/u;
+
+const isFieldName = (name: string): boolean => FIELD_NAMES.includes(name);
+
+/** Whether a name is that of a column: a field, or a member of `data`. */
+export const isField = (name: string): boolean => isFieldName(name) || /^data\.[^.]+(?:\.[^.]+)*$/.test(name);
 
 /**
- * Returns a phrase such as `the unknown column "emial" (did you mean "email"?)`. Quotes only what can be a name.
+ * Returns the problems of names that are none of fields, with the options that would import the file as it is. Quotes only what can be a name.
  *
- * @param names all names of the row
- * @param place added if the name is not quoted
+ * @param names all names; those of columns are empty if they are ignored
  */
-export function describeUnknown(name: string, names: readonly string[], noun: 'column' | 'field', place = ''): string {
-  if (!NAME.test(name)) {
-    return `an unknown ${noun}${place}`;
-  }
-  const advice = noun === 'column' ? `name it "data.${name}"` : 'put it into "data"';
-  const hint = ID_NAMES.includes(name) && names.includes('subscriberId') ? '' : suggestField(name);
-  return `the unknown ${noun} "${name}"${hint || ` (to keep it, ${advice})`}`;
+export function describeUnknown(names: readonly string[], noun: 'column' | 'field'): string[] {
+  const isKnown = noun === 'column' ? (name: string) => name === '' || isField(name) : isFieldName;
+  const unknown = names.filter((name) => !isKnown(name));
+  const shown = unknown.filter((name) => NAME.test(name));
+  const taken = new Set(names);
+  const options = shown.map((name) => {
+    const field = fieldOf(name) ?? name;
+    const isFree = !taken.has(field);
+    taken.add(field);
+    return isFree ? `--map "${name}=${field}"` : `--ignore "${name}"`;
+  });
+  const whole = noun === 'column' ? 'header' : 'row';
+  const kept = shown.find((_name, i) => options[i]?.startsWith('--ignore'));
+  const problem = `The ${whole} has ${countOf(shown.length, `unknown ${noun}`)}. Correct the ${whole}, or add ${options.join(' ')}.`;
+  const advice = kept === undefined ? '' : ` To keep "${kept}", use --map "${kept}=data.${kept}" instead.`;
+  const placeOf = (name: string) => (noun === 'column' ? ` (column ${names.indexOf(name) + 1})` : '');
+  return [
+    ...(shown.length === 0 ? [] : [problem + advice]),
+    ...unknown
+      .filter((name) => !shown.includes(name))
+      .map((name) => `The ${whole} has an unknown ${noun}${placeOf(name)}.`),
+  ];
 }
 
 /** Whether one of the names is that of a field, or nearly. */
-export const hasKnownName = (names: readonly string[]): boolean =>
-  names.some((name) => FIELD_NAMES.includes(name) || suggestField(name) !== '');
+export const hasKnownName = (names: readonly string[]): boolean => names.some((name) => fieldOf(name) !== undefined);
+
+/** Whether one of the names is that of the id, or nearly. */
+export const hasId = (names: readonly string[]): boolean => names.some((name) => fieldOf(name) === 'subscriberId');

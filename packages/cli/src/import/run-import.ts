@@ -18,6 +18,8 @@ import { formatLogLine } from '../readable-log.ts';
 import { catchStopSignals } from '../signals.ts';
 import { withoutControls } from '../text.ts';
 import { sendTogether } from './bulk.ts';
+import { readColumns } from './columns.ts';
+import { Placeholders } from './placeholders.ts';
 import {
   createDescription,
   describeBeginning,
@@ -36,9 +38,10 @@ import {
   writeReport,
 } from './report.ts';
 import { explainFileError, ImportError, Results } from './results.ts';
-import { type Format, type Row, readRows } from './rows.ts';
+import { DELIMITER, type Format, type Row, readRows } from './rows.ts';
 import { sendRows } from './send.ts';
 import { ImportService } from './service.ts';
+import { GZIP } from './source.ts';
 
 /** Variable with the key. A command line would show it to every user of the machine. */
 const KEY_VARIABLE = 'NOTIGRAPH_IMPORT_KEY';
@@ -51,8 +54,17 @@ const HEAP_FLAGS = ['--heap-growing-percent=30', '--semi-space-growth-factor=1']
 /** Matches a row with a long number as spreadsheets show it, and then export it: `1.23457E+11`. */
 const ROUNDED = /(?:^|[,;\t"])-?\d(?:[.,]\d+)?E\+\d+(?:[,;\t"]|$)/i;
 
-/** Forms of the file by the end of its name. */
-const FORMATS: Readonly<Record<string, Format>> = { csv: 'csv', tsv: 'tsv', jsonl: 'jsonl', ndjson: 'jsonl' };
+/** Forms of the file by `--format`, or the end of its name. */
+const FORMATS: Readonly<Record<string, Format>> = {
+  csv: 'csv',
+  tsv: 'tsv',
+  jsonl: 'jsonl',
+  ndjson: 'jsonl',
+  json: 'jsonl',
+};
+
+/** Argument that stands for standard input. */
+const STDIN = '-';
 
 /** Default of `--max-wait`, in seconds. */
 const DEFAULT_MAX_WAIT = 600;
@@ -62,7 +74,7 @@ const DEFAULT_MAX_WAIT = 600;
  * invalid.
  */
 export async function runImport(commandLine: CommandLine, host: Process): Promise<void> {
-  const options = readOptions(commandLine);
+  const options = readOptions(commandLine, host);
   const { isDryRun, report, stopping } = options;
   for (const flag of HEAP_FLAGS) {
     setFlagsFromString(flag);
@@ -109,7 +121,8 @@ async function findTarget(commandLine: CommandLine, host: Process) {
   const environment = readEnvironment(host.env);
   const { name, 'key-file': file } = commandLine.options;
   const service = findService(loadConfig(commandLine, environment).config, name, 'to send subscribers to');
-  const credential = await readCredential(file, environment.values[KEY_VARIABLE], host, QUESTION);
+  const question = commandLine.args[0] === STDIN ? undefined : QUESTION;
+  const credential = await readCredential(file, environment.values[KEY_VARIABLE], host, question);
   if (credential === undefined) {
     throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE}, or use --key-file.`]);
   }
@@ -119,20 +132,36 @@ async function findTarget(commandLine: CommandLine, host: Process) {
 type ImportOptions = ReturnType<typeof readOptions>;
 
 /** Reads the options of the command. @throws {ConfigError} with all problems */
-function readOptions({ args: [path = ''], options, problems: usage }: CommandLine) {
+function readOptions(commandLine: CommandLine, { stdin }: Process) {
+  const { options, problems: usage } = commandLine;
+  const [file = ''] = commandLine.args;
+  const isPiped = file === STDIN;
+  const path = isPiped ? 'standard input' : file;
   const { results = `${path}.results.db`, report } = options;
-  const format = FORMATS[options.format ?? /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''];
+  const extension = isPiped ? `.${options.format}` : extname(path.replace(GZIP, ''));
+  const format = FORMATS[options.format ?? extension.slice(1).toLowerCase()];
   const isDryRun = options['dry-run'] !== undefined;
-  const { rejected = isDryRun ? undefined : `${path}.rejected${extname(path)}` } = options;
+  const rejectedPath = `${isPiped ? results : path}.rejected${extension.replace(/^\.json$/i, '.jsonl')}`;
+  const { rejected = isDryRun ? undefined : rejectedPath } = options;
   const resultsProblem = findFileProblem(results, lstatSync); // SQLite would follow a symbolic link.
   const problems = [...usage, ...(resultsProblem === undefined ? [] : [`--results: ${resultsProblem}.`])];
-  if (format === undefined && usage.length === 0) {
+  if (isPiped && (options.format === undefined || options.results === undefined)) {
+    problems.push('Standard input has no name: add --format and --results.');
+  } else if (format === undefined && usage.length === 0) {
     problems.push(
       options.format === undefined
-        ? 'The name of the file must end with .csv, .tsv or .jsonl. Or set --format.'
-        : '--format must be csv, tsv or jsonl.',
+        ? 'The name of the file must end with .csv, .tsv, .jsonl or .json, also before .gz. Or set --format.'
+        : '--format must be csv, tsv, jsonl or json.',
     );
   }
+  if (isPiped && options['key-file'] === STDIN) {
+    problems.push('Standard input can have the rows or the key, not both. Name a file with --key-file.');
+  }
+  const delimiter = options.delimiter?.replace(/^(?:tab|\\t)$/i, '\t');
+  if (delimiter !== undefined && !DELIMITER.test(delimiter)) {
+    problems.push('--delimiter must be one character such as ; or |, or tab.');
+  }
+  const columns = readColumns(commandLine, problems);
   const rate = readInteger(options, 'rate', [1, 999_999], problems);
   const maxWait = readInteger(options, 'max-wait', [0, 999_999], problems) ?? DEFAULT_MAX_WAIT;
   const files = [path, results, rejected, report].flatMap((file) => (file === undefined ? [] : [resolve(file)]));
@@ -148,8 +177,9 @@ function readOptions({ args: [path = ''], options, problems: usage }: CommandLin
     throw new ConfigError(problems);
   }
   return {
+    /** Path, or a name for standard input. */
     path,
-    format,
+    source: { file: isPiped ? stdin : path, format, delimiter, columns },
     results,
     /** File for the rows that the check or the service rejects. A dry run has none unless it is named. */
     rejected,
@@ -175,13 +205,13 @@ function readOptions({ args: [path = ''], options, problems: usage }: CommandLin
 /** Checks all rows, and prints the problems. Returns the form of the file; undefined if nothing can be sent. */
 async function check(
   results: Results,
-  { path, format, skipsInvalid, report, stopping, mergesData }: ImportOptions,
+  { path, source, skipsInvalid, report, stopping, mergesData }: ImportOptions,
   host: Process,
 ): Promise<FileForm | undefined> {
   const checked = { rows: 0 };
   using progress = showProgress(host, () => `Checking ${path}: ${formatRows(checked.rows)}`);
-  const found = await checkRows(readRows(path, format), results, checked, stopping.signal);
-  const { rows, form, problems, isComplete, rounded } = found;
+  const found = await checkRows(readRows(source, stopping.signal), results, checked, stopping.signal);
+  const { rows, form, problems, isComplete, rounded, placeholders } = found;
   progress[Symbol.dispose]();
   if (rounded !== undefined) {
     host.stderr.write(`${path}:${rounded}: warning: a spreadsheet has rounded a number; export it as text.\n`);
@@ -189,6 +219,7 @@ async function check(
   if (!mergesData && found.dataColumns.size > 0) {
     host.stderr.write(describeDataLoss(path, [...found.dataColumns]));
   }
+  host.stderr.write(placeholders.describe(path));
   host.stderr.write(describeRows(results, path, ['invalid'], problems));
   if (problems === 0) {
     host.stdout.write(`${path}: ${formatRows(rows)}, ${rows === 1 ? '' : 'all '}valid.\n`);
@@ -214,6 +245,7 @@ export async function checkRows(
 ) {
   let form: FileForm | undefined;
   const dataColumns = new Set<string>();
+  const placeholders = new Placeholders();
   let rounded: number | undefined;
   let problems = 0;
   let isComplete = true;
@@ -230,6 +262,7 @@ export async function checkRows(
         }
       }
     }
+    placeholders.add(line, row.placeholders);
     const reasons = [...row.problems];
     const first = subscriber && results.add({ line, subscriber, text });
     if (first !== undefined) {
@@ -245,7 +278,7 @@ export async function checkRows(
     problems = 1;
     results.reject({ line: 1 }, 'The file has no rows.');
   }
-  return { rows: checked.rows, form, problems, isComplete, rounded, dataColumns };
+  return { rows: checked.rows, form, problems, isComplete, rounded, dataColumns, placeholders };
 }
 
 /** Sends the rows that are not applied. Returns the exit code. */
