@@ -15,24 +15,14 @@ export const subscribersImport: Command = {
       description: "Form of the file. Default: the end of the file's name.",
     },
     { name: 'skip-invalid', description: 'Send the valid rows if others are invalid.' },
-    { name: 'delimiter', value: 'CHARACTER', description: 'Delimiter of CSV, such as ";", or tab. Default: detected.' },
-    {
-      name: 'map',
-      value: 'COLUMN=FIELD …',
-      description:
-        'Field of a column or member, as in --map "E-Mail=email" or --map "Company=data.company". Repeatable.',
-    },
-    {
-      name: 'map-file',
-      value: 'FILE',
-      description: 'Read such pairs from a file, one per line. "Notes=" ignores Notes.',
-    },
-    { name: 'ignore', value: 'COLUMN …', description: 'Leave a column or member out. Repeatable.' },
+    { name: 'delimiter', value: 'CHARACTER', description: 'Delimiter of CSV, or tab. Default: that of the header.' },
+    { name: 'map', value: 'COLUMN=FIELD …', description: 'Field of a column, as in "E-Mail=email". Repeatable.' },
+    { name: 'map-file', value: 'FILE', description: 'The same as lines of a file. "Notes=" ignores the column Notes.' },
+    { name: 'ignore', value: 'COLUMN …', description: 'Leave a column out. Repeatable.' },
     {
       name: 'null',
       value: 'TEXT …',
-      description:
-        'Read values with exactly this text, such as NULL, as empty: the subscriber keeps its value. Repeatable.',
+      description: 'Read a cell such as NULL as empty, which keeps the value. Repeatable.',
     },
     {
       name: 'rejected',
@@ -59,8 +49,8 @@ export const subscribersImport: Command = {
     },
     ...serviceOptions('NOTIGRAPH_IMPORT_KEY'),
   ],
-  details: `FILE is CSV or TSV with a header, one JSON object per line, or a JSON array; also
-compressed (.gz), or - for standard input, which needs --format and --results.
+  details: `FILE is CSV or TSV with a header, one JSON object per line, or a JSON array. It
+can be compressed (.gz), or - for standard input, with --format and --results.
 Its columns are fields of the input of createSubscriber; data.plan is a member
 of data.
 All rows are checked before the first is sent. To resume after an interruption,

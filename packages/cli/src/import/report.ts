@@ -100,6 +100,18 @@ function* describeRejected(
 
 const formatCell = (cell: string): string => (/^[\w .-]*$/.test(cell) ? cell : `"${cell.replaceAll('"', '""')}"`);
 
+/** Texts of a file that stand for the absence of a value, with their number and first line. */
+export type Placeholders = ReadonlyMap<string, { count: number; line: number }>;
+
+/** Returns a line with a warning per text. */
+export const describePlaceholders = (path: string, placeholders: Placeholders): string =>
+  [...placeholders]
+    .map(([text, { count, line }]) => {
+      const values = count === 1 ? 'value is' : 'values are';
+      return `${path}:${line}: warning: ${formatCount(count)} ${values} ${text}. To read such values as empty, use --null "${text}".\n`;
+    })
+    .join('');
+
 /** Returns the lines that a dry run prints: what has changed since the last import, and the first rows that would be sent. */
 export function describeDryRun(results: Results, resultsPath: string): string {
   const { earlier, changed } = results;

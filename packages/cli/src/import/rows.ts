@@ -70,9 +70,6 @@ const JSON_NOTES = /^\{"line":\d+,"reasons":"(?:[^"\\]|\\.)*",/;
 /** Maximum length of a row in characters, so that an unclosed quote can't read the whole file into memory. */
 const MAX_ROW_LENGTH = 256 * 1024;
 
-/** Length of the beginning in which the dialect is detected, in characters. */
-const HEAD_LENGTH = 64 * 1024;
-
 /** Stands for bytes that are not UTF-8. */
 const REPLACEMENT = '\ufffd';
 
@@ -96,11 +93,7 @@ const DELIMITERS = [',', ';', '\t', '|'] as const;
 export async function* readRows(source: Source, stopping?: AbortSignal): AsyncGenerator<Row> {
   const { columns = { fields: new Map(), nulls: new Set() } } = source;
   const chunks = readText(source.file, stopping);
-  let head = '';
-  for (let chunk: string | undefined = ''; chunk !== undefined; ) {
-    head += chunk;
-    chunk = head.length < HEAD_LENGTH ? (await chunks.next()).value : undefined;
-  }
+  const { value: head = '' } = await chunks.next();
   const dialect = detectDialect(head, source);
   const rest = head.slice(dialect.mark.length);
   const text = continued(rest, chunks);

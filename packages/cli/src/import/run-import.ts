@@ -19,7 +19,6 @@ import { catchStopSignals } from '../signals.ts';
 import { withoutControls } from '../text.ts';
 import { sendTogether } from './bulk.ts';
 import { readColumns } from './columns.ts';
-import { Placeholders } from './placeholders.ts';
 import {
   createDescription,
   describeBeginning,
@@ -27,6 +26,7 @@ import {
   describeDryRun,
   describeEnding,
   describeMergeCost,
+  describePlaceholders,
   describeRows,
   type FileForm,
   formatCount,
@@ -219,7 +219,7 @@ async function check(
   if (!mergesData && found.dataColumns.size > 0) {
     host.stderr.write(describeDataLoss(path, [...found.dataColumns]));
   }
-  host.stderr.write(placeholders.describe(path));
+  host.stderr.write(describePlaceholders(path, placeholders));
   host.stderr.write(describeRows(results, path, ['invalid'], problems));
   if (problems === 0) {
     host.stdout.write(`${path}: ${formatRows(rows)}, ${rows === 1 ? '' : 'all '}valid.\n`);
@@ -245,7 +245,7 @@ export async function checkRows(
 ) {
   let form: FileForm | undefined;
   const dataColumns = new Set<string>();
-  const placeholders = new Placeholders();
+  const placeholders = new Map<string, { count: number; line: number }>();
   let rounded: number | undefined;
   let problems = 0;
   let isComplete = true;
@@ -262,7 +262,10 @@ export async function checkRows(
         }
       }
     }
-    placeholders.add(line, row.placeholders);
+    for (const placeholder of row.placeholders ?? []) {
+      const first = placeholders.get(placeholder) ?? { count: 0, line };
+      placeholders.set(placeholder, { ...first, count: first.count + 1 });
+    }
     const reasons = [...row.problems];
     const first = subscriber && results.add({ line, subscriber, text });
     if (first !== undefined) {

@@ -12,8 +12,11 @@ export const GZIP = /\.gz$/i;
 
 const CHUNK_BYTES = 256 * 1024;
 
+/** Length of the first part, in characters, if the text isn't shorter. It shows the form of the rows. */
+const HEAD_LENGTH = 64 * 1024;
+
 /**
- * Yields the text of a file, with its byte order mark.
+ * Yields the text of a file, with its byte order mark. Parts are long, because a pipe can have small ones.
  *
  * @param file path, or standard input
  * @param stopping aborted to read no more, also while nothing arrives
@@ -21,11 +24,16 @@ const CHUNK_BYTES = 256 * 1024;
  */
 export async function* readText(file: string | Readable, stopping?: AbortSignal): AsyncGenerator<string, undefined> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  let text = '';
   try {
     const stream = typeof file === 'string' ? await openFile(file) : file;
     const bytes: AsyncIterable<Buffer> = stopping === undefined ? stream : addAbortSignal(stopping, stream);
     for await (const chunk of bytes) {
-      yield decoder.decode(chunk, { stream: true });
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length >= HEAD_LENGTH) {
+        yield text;
+        text = '';
+      }
     }
   } catch (error) {
     stopping?.throwIfAborted();
@@ -34,7 +42,7 @@ export async function* readText(file: string | Readable, stopping?: AbortSignal)
       : toFileError(error).message;
     throw new ConfigError([`${typeof file === 'string' ? `The file ${file}` : 'Standard input'} ${reason}.`]);
   }
-  yield decoder.decode();
+  yield text + decoder.decode();
 }
 
 async function openFile(path: string): Promise<Readable> {
