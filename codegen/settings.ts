@@ -136,7 +136,7 @@ const keyOf = ({ properties }: Described): string =>
 function sectionIn(schema: Described): Described | undefined {
   const forms = [schema, ...(schema.anyOf ?? []), ...(schema.items === undefined ? [] : [schema.items])];
   const section = forms.find(({ properties = {} }) => Object.keys(properties).length > 1);
-  return section && { ...section, description: schema.description ?? '' };
+  return section && { defaultText: schema.defaultText ?? 'none', ...section, description: schema.description ?? '' };
 }
 
 function toDescription(name: string, { description = '', enum: values, flag, needsRestart }: Described): string {
@@ -174,7 +174,8 @@ function toObjectType(section: Described, indent: string): string {
 
 function toType(schema: Described, indent: string): string {
   if (schema.anyOf !== undefined) {
-    return [...new Set(schema.anyOf.map((each) => toType(each, indent)))].join(' | ');
+    const forms = schema.anyOf.filter((form) => !form.enum?.includes(false)); // Of YAML: in code, an option is left out, or has a type for it.
+    return [...new Set(forms.map((each) => toType(each, indent)))].join(' | ');
   }
   const words = schema.enum ?? ('const' in schema ? [schema.const] : undefined);
   if (words !== undefined) {

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { isKeysAddress, isOrigin, parseIpRange } from '../lib/urls.ts';
-import { choice, group, integer, list, offByDefault, onOff, setting, text, textThat } from './define.ts';
+import { choice, group, integer, list, offByDefault, offOr, onOff, setting, text, textThat } from './define.ts';
 import { file, ofKind, ownSecret, path, pem, proxyAddress, secret, textOrFile } from './kinds.ts';
 import { SCOPE_ACTIONS, SCOPE_PROBLEM, SCOPES } from './scopes.ts';
 import { rateLimit, rateLimits } from './stores.ts';
@@ -40,7 +40,7 @@ const manifestSource = z.union(
 const clientKind = {
   corsOrigins: setting(origins.default([]), 'Allowed CORS origins for this kind of credential.'),
   trustedDocuments: setting(
-    choice(['off', 'log', 'enforce']).default('off'),
+    offOr('off' as const, choice(['off', 'log', 'enforce']), 'must be off, log or enforce').prefault('off'),
     'Handling of documents in no manifest: `off` serves them, `log` serves and logs them, `enforce` rejects them. See [trusted documents](frontend.md#4-trusted-documents).',
   ),
   rateLimit: setting(
@@ -135,7 +135,7 @@ const tenant = group({
 });
 
 const browser = group({
-  issuers: setting(list(issuer).default([]), 'Issuers of accepted tokens. May be empty if `clientTokens` is set.'),
+  issuers: setting(list(issuer).prefault([]), 'Issuers of accepted tokens. May be empty if `clientTokens` is set.'),
   scopes: setting(
     list(z.union([z.enum(SCOPES), scopeOfModule], SCOPE_PROBLEM)).default([]),
     'Scopes that tokens can grant at most. See [scopes](frontend.md#3-what-a-token-permits).',
@@ -198,10 +198,14 @@ export const clientSections = {
         "Servers, which send the service's API key. `off` rejects API keys.",
         { defaultText: 'on' },
       ),
-      browser: setting(browser.exactOptional(), 'Browsers, which send a token: `Authorization: Bearer <token>`.', {
-        defaultText: 'off',
-      }),
-    }).prefault({}),
+      browser: setting(
+        offOr(undefined, browser, 'must be off, or an object of settings').exactOptional(),
+        'Browsers, which send a token: `Authorization: Bearer <token>`.',
+        { defaultText: 'off' },
+      ),
+    })
+      .transform(({ browser, ...others }) => ({ ...others, ...(browser && { browser }) }))
+      .prefault({}),
     'Kinds of client that are served.',
   ),
   clientTokens: setting(

@@ -72,6 +72,14 @@ const SWITCH_PROBLEM = 'must be on or off (true or false)';
 export const choice = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, `must be ${listAny(words)}`);
 
+/**
+ * Value that can be switched off in a file: by the word `off`, or by `false`, which Helm and others that read YAML 1.1 make of the word.
+ *
+ * @param whenOff output in place of both
+ */
+export const offOr = <Off, Schema extends z.ZodType>(whenOff: Off, schema: Schema, problem: string) =>
+  z.union([z.literal(['off', false]).transform(() => whenOff), schema], problem);
+
 export const list = <Item extends z.ZodType>(item: Item, problem = 'must be a list') => z.array(item, problem);
 
 /** Problem of a setting, or of its combination with others. */

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { checkEach, createSecretFiles, type FindProblem, type Secret, SecretError } from '../lib/files/secret-files.ts';
 import { isDecodable } from '../lib/urls.ts';
-import { group, HEADER_VALUE, setting, text, textThat } from './define.ts';
+import { group, HEADER_VALUE, offOr, setting, text, textThat } from './define.ts';
 
 /** Secrets of the gateway: their names in messages, and their minimum lengths. */
 export const OWN_SECRETS = {
@@ -139,13 +139,13 @@ const URL_RULES: readonly [isBroken: (url: URL) => boolean, problem: string][] =
   [({ pathname }) => /\/v1\/*$/.test(pathname), 'must not end in /v1; Notigraph adds it'],
 ];
 
+const PROXY_PROBLEM = 'must be off, or the URL of a proxy such as http://proxy.example.com:3128';
+
 /** Address of a proxy, which can contain a user name and a password. */
-export const proxyAddress = ofKind(
-  'proxy',
-  textThat(
-    (address) => address === 'off' || isProxyAddress(address),
-    'must be off, or the URL of a proxy such as http://proxy.example.com:3128',
-  ),
+export const proxyAddress = offOr(
+  'off' as const,
+  ofKind('proxy', textThat(isProxyAddress, PROXY_PROBLEM)),
+  PROXY_PROBLEM,
 );
 
 function isProxyAddress(address: string): boolean {

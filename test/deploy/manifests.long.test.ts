@@ -121,6 +121,26 @@ ${tenants}        0077: { env: KEY }
     expect(Object.keys(browser?.tenants ?? {}).toSorted()).toEqual([...names, '63'].toSorted()); // YAML 1.1: an octal number.
   });
 
+  it('passes on settings that are off, which Helm has read as false', async () => {
+    await using folder = await createTemporaryFolder();
+    const config = `config:
+  upstream: https://notifications.example.com
+  proxy: off
+  modules: off
+  clients: { server: { trustedDocuments: off }, browser: off }
+`;
+    await writeFile(folder.path('values.yaml'), config);
+    const { data } = find(renderChart([], [folder.path('values.yaml')]), 'ConfigMap');
+    expect(data['notigraph.config.yaml']).not.toContain('off');
+    const env = { HTTPS_PROXY: 'http://proxy.example.com:3128' };
+    expect(load(data['notigraph.config.yaml'], env)).toMatchObject({
+      proxy: 'off',
+      modules: [],
+      clients: { server: { trustedDocuments: 'off' } },
+    });
+    expect(load(data['notigraph.config.yaml'], env).clients).not.toHaveProperty('browser');
+  });
+
   it('notices an unknown field in a resource', () => {
     const changed = find(standard, 'Deployment');
     changed.spec.template.spec.containers[0].readinesProbe = {};

@@ -54,6 +54,7 @@ describe('the JSON Schema of the configuration file', () => {
       'variables in place of texts in sections',
       'clients: { server: { trustedDocuments: { env: MODE } } }\ntrustedDocuments: { manifests: [x] }',
     ],
+    ['browsers that are off, as by default', 'clients: { browser: off }'],
     ['a secret in a file', 'logSecret: { file: log-secret }'],
     [
       'Redis with an address in a file',
@@ -78,6 +79,60 @@ describe('the JSON Schema of the configuration file', () => {
   ])('rejects %s, like the gateway', (_, text) => {
     expect(problemIn(text)).toBeDefined();
     expect(isAccepted(text)).toBe(false);
+  });
+
+  it('accepts false wherever a setting can be off, like the gateway: Helm reads YAML 1.1, in which the word is a boolean', () => {
+    const found: string[] = [];
+    /** Returns a configuration with a value at a path, in which lists have one item. */
+    const at = (path: readonly string[], value: string): string =>
+      path.reduceRight((inner, name) => (name === '0' ? `[${inner}]` : `{ ${name}: ${inner} }`), value);
+    const visit = (schema: unknown, path: readonly string[]): void => {
+      if (!isRecord(schema)) {
+        return;
+      }
+      const { properties, items, additionalProperties, anyOf = [], enum: words, description } = schema;
+      const canBeOff = `${words}`.split(',').includes('off') || /`off`|Default: off/.test(String(description));
+      if (canBeOff && found.at(-1) !== path.join('.')) {
+        found.push(path.join('.'));
+        const [word, bool] = ['off', 'false'].map((value) => {
+          const text = at(path, value);
+          return { editor: problemIn(text), gateway: problemsOf({ files: { 'notigraph.config.yaml': text } }) };
+        });
+        expect(bool).toEqual(word);
+        expect(JSON.stringify(word)).not.toMatch(new RegExp(`(?:${path.join('\\.')} |${path.join('/')} )`));
+      }
+      for (const [name, member] of Object.entries(isRecord(properties) ? properties : {})) {
+        visit(member, [...path, name]);
+      }
+      visit(items, [...path, '0']);
+      visit(additionalProperties, [...path, 'name']);
+      for (const form of [anyOf].flat()) {
+        visit(form, path);
+      }
+    };
+    visit(SCHEMA, []);
+    expect(found).toMatchInlineSnapshot(`
+      [
+        "graphiql",
+        "graphiql.sandbox",
+        "introspection",
+        "federation",
+        "clients.server",
+        "clients.server.trustedDocuments",
+        "clients.browser",
+        "clients.browser.issuers.0.proxy",
+        "clients.browser.trustedDocuments",
+        "clients.browser.explain",
+        "audit.required",
+        "proxy",
+        "upstreamIdempotency",
+        "upstreams.name.default",
+        "upstreams.name.proxy",
+        "upstreams.name.upstreamIdempotency",
+        "cache",
+        "modules",
+      ]
+    `);
   });
 
   it('has every setting, each with a description, and what is not computed with its default', () => {

@@ -128,7 +128,8 @@ function mergeSources(file: ConfigFile | undefined, environment: Environment, op
     const source = candidates.findLastIndex((candidate) => candidate !== undefined);
     const value = candidates[source];
     const converted = typeof value === 'string' ? fromText(name, value) : value;
-    if (converted !== undefined && !(name === 'sandbox' && isOff(converted))) {
+    // `NOTIGRAPH_SANDBOX=0` means `off`, although a file could have that name.
+    if (converted !== undefined && !(name === 'sandbox' && (converted === false || converted === '0'))) {
       values[name] = converted;
       sources[name] = source;
     }
@@ -156,9 +157,6 @@ function mergeSources(file: ConfigFile | undefined, environment: Environment, op
 }
 
 type MergedSettings = ReturnType<typeof mergeSources>;
-
-/** Whether the sandbox is off. `NOTIGRAPH_SANDBOX=0` means `off`, although a file could have that name. */
-const isOff = (value: unknown): boolean => value === false || value === '0';
 
 /** Converts the text of an option or variable to a type that the setting's schema accepts. Returns the text unchanged if none matches. */
 function fromText(name: SettingName, text: string): unknown {

@@ -8,6 +8,7 @@ import {
   integer,
   list,
   matching,
+  offOr,
   onOff,
   SETTING_INFO,
   type SettingGroup,
@@ -57,7 +58,7 @@ const command = {
   ),
   adminHost: setting(host(), 'Address of the separate port. In a container, use `::`.', { flag: 'HOST' }),
   modules: setting(
-    list(path('module')).default([]),
+    offOr([], list(path('module')), 'must be a list, or off').prefault([]),
     '[Modules](modules.md) that add endpoints of your own to the schema: paths of files, `notigraph/modules/events` and the other shipped ones, or packages; or `off`.',
     { flag: 'MODULE,…', needsRestart: false, defaultText: 'none; with the sandbox, all shipped ones' },
   ),
