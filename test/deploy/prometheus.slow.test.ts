@@ -4,15 +4,19 @@ import { startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 import { hasPrometheus, prometheusOnly, startPrometheus } from './prometheus.ts';
-import { listQueries } from './queries.ts';
+import { listedLabels, listQueries } from './queries.ts';
 
-/** Queries without a result: nothing in the schema is deprecated, all gateways are up and have no bug, and no tenant's key is rejected. */
+/**
+ * Queries without a result: nothing in the schema is deprecated, all gateways are up and have no bug, and no tenant's key is rejected, and
+ * no write requires the audit log.
+ */
 const EMPTY = [
   'Use of deprecated fields A',
   'NotigraphDown',
   'NotigraphTenantKeyRejected',
   'NotigraphBug',
   'NotigraphCertificateExpires',
+  'NotigraphAuditUnavailable',
 ];
 
 /** Configuration with a rate limit that is soon used up, an issuer that is down, a cache, and an audit log. */
@@ -120,6 +124,25 @@ it.runIf(hasPrometheus)(
       return empty;
     };
     await expect.poll(findEmpty, { timeout: 60_000, interval: 500 }).toEqual(EMPTY);
+
+    const texts = await Promise.all(
+      gateways.map(({ url }) => fetch(new URL('/metrics', url)).then((each) => each.text())),
+    );
+    const exposed = [...texts.join('\n').matchAll(/^(notigraph_\w+)\{(.*)\} /gm)].map(
+      ([, metric = '', labels = '']) => ({
+        metric,
+        labels: [...labels.matchAll(/(\w+)="/g)].map(([, label = '']) => label),
+      }),
+    );
+    expect(new Set(exposed.map(({ metric }) => metric)).size).toBeGreaterThan(20);
+    for (const { metric, labels } of exposed) {
+      expect([metric, labels.toSorted()]).toEqual([
+        metric,
+        listedLabels(metric)
+          ?.filter((label) => label !== 'upstream')
+          .toSorted(), // None of the gateways has several.
+      ]);
+    }
 
     await expect.poll(() => prometheus.ruleHealth()).toEqual(new Set(['ok']));
   },
