@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
+import { readKit } from '../support/deploy.ts';
 import { blocks, read } from '../support/docs.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { hasPromtool, promtool, promtoolOnly } from './promtool.ts';
@@ -11,6 +12,19 @@ it.runIf(hasPromtool).each([
 ])(`promtool check %s %s${promtoolOnly}`, (...args) => {
   expect(promtool('check', ...args)).toBe('');
 });
+
+it.runIf(hasPromtool)(
+  `the configuration of docs/monitoring.md is valid, with the name of the job${promtoolOnly}`,
+  async () => {
+    await using folder = await createTemporaryFolder();
+    const [config = ''] = blocks(read('docs/monitoring.md'), 'yaml');
+    await writeFile(folder.path('prometheus.yml'), config);
+    await writeFile(folder.path('alerts.yml'), readKit('helm/alerts.yml'));
+    expect(promtool('check', 'config', folder.path('prometheus.yml'))).toBe('');
+    const [own, kit] = [config, readKit('prometheus/prometheus.yml')].map((text) => parse(text).scrape_configs[0]);
+    expect(own.job_name).toBe(kit.job_name);
+  },
+);
 
 it.runIf(hasPromtool)(
   `the optional alert of docs/production.md fires after an hour without operations${promtoolOnly}`,

@@ -3,11 +3,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { readKit } from '../support/deploy.ts';
-import { ROOT } from '../support/docs.ts';
 import { findPrograms } from '../support/programs.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
@@ -42,25 +40,30 @@ const withShorterWindows = (rules: string, divisor: number): string =>
     return `${Math.max(5, Math.round(seconds))}s`;
   });
 
+export interface PrometheusOptions {
+  /** Makes the windows of the rules shorter by this factor. @default 1 */
+  divisor?: number;
+  /** Name of the scraped job. @default that of the deployment kit */
+  job?: string;
+  /** Rules in YAML. @default those of the deployment kit */
+  rules?: string;
+}
+
 /** Starts Prometheus with the configuration of the deployment kit, which scrapes these targets every second. */
-export async function startPrometheus(targets: readonly Targets[], { divisor }: { divisor?: number } = {}) {
+export async function startPrometheus(
+  targets: readonly Targets[],
+  { divisor = 1, job, rules = readKit('helm/alerts.yml') }: PrometheusOptions = {},
+) {
   const folder = await createTemporaryFolder();
-  const config = parse(readKit('prometheus/prometheus.yml'));
-  const [{ job_name }] = config.scrape_configs;
+  const [{ job_name }] = parse(readKit('prometheus/prometheus.yml')).scrape_configs;
   const file = folder.path('prometheus.yml');
-  const rules = folder.path('alerts.yml');
-  if (divisor !== undefined) {
-    await writeFile(rules, withShorterWindows(readKit('helm/alerts.yml'), divisor));
-  }
+  await writeFile(folder.path('alerts.yml'), divisor === 1 ? rules : withShorterWindows(rules, divisor));
   await writeFile(
     file,
     stringify({
       global: { scrape_interval: '1s', evaluation_interval: '1s' },
-      rule_files:
-        divisor === undefined
-          ? config.rule_files.map((path: string) => join(ROOT, 'deploy/prometheus', path))
-          : [rules],
-      scrape_configs: [{ job_name, static_configs: targets }],
+      rule_files: ['alerts.yml'],
+      scrape_configs: [{ job_name: job ?? job_name, static_configs: targets }],
     }),
   );
   const child = spawn(

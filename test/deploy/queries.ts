@@ -22,6 +22,7 @@ const Dashboard = z.object({
   panels: z.array(
     z.object({
       id: z.number(),
+      type: z.string(),
       title: z.string(),
       gridPos: z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() }),
       targets: z.array(z.object({ refId: z.string(), expr: z.string() })).default([]),
@@ -50,7 +51,7 @@ export interface Query {
   query: string;
 }
 
-/** What a query selects: metrics, and labels with the values that they are compared with. */
+/** Metrics that a query selects, its labels, and the values that they are compared with. */
 export interface Selection {
   metrics: string[];
   /** Labels that it groups or joins by. */
@@ -94,7 +95,12 @@ const RECORDED = new Map(RULES.flatMap((rule) => ('record' in rule ? [[rule.reco
 
 export const readAlerts = () => RULES.filter((rule) => 'alert' in rule);
 
-export const readDashboard = () => Dashboard.parse(JSON.parse(readKit('grafana/dashboard.json')));
+/** @param text JSON of the dashboard */
+export const readDashboard = (text = readKit('grafana/dashboard.json')) => Dashboard.parse(JSON.parse(text));
+
+/** Returns a query of the dashboard with values in place of Grafana's variables. */
+export const withValues = (expr: string): string =>
+  expr.replaceAll(/\$(?:namespace|instance)/g, '.*').replaceAll('$__rate_interval', '1m');
 
 /** Returns every query of the dashboard, of the alerts and of the recorded series. Grafana's variables have values. */
 export function listQueries(): Query[] {
@@ -104,8 +110,5 @@ export function listQueries(): Query[] {
     ...annotations.list.map(({ name, expr }) => ({ name: `annotation ${name}`, expr })),
     ...RULES.map((rule) => ({ name: 'alert' in rule ? rule.alert : rule.record, expr: rule.expr })),
   ];
-  return queries.map(({ name, expr }) => ({
-    name,
-    query: expr.replaceAll(/\$(?:namespace|instance)/g, '.*').replaceAll('$__rate_interval', '1m'),
-  }));
+  return queries.map(({ name, expr }) => ({ name, query: withValues(expr) }));
 }
