@@ -48,7 +48,7 @@ it('alertmanager.yml names only alerts that exist, and silences none that is the
 });
 
 describe('alerts and dashboard', () => {
-  const MONITORING = read('docs/monitoring.md');
+  const MONITORING = read('docs/monitoring.md').replaceAll(/^```[\s\S]*?^```/gm, '');
   const SOURCE = ['src', 'packages/cli/src'].flatMap(listSources).map(read).join('\n');
 
   /** Labels that Prometheus adds to all metrics, and to alerts. */
