@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { environmentOfImage, hasHelm, helmOnly, renderChart } from '../support/deploy.ts';
+import { hasHelm, helmOnly, renderChart } from '../support/chart.ts';
+import { environmentOfImage } from '../support/deploy.ts';
 import { blocks, ROOT, read } from '../support/docs.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { startNotigraph } from '../support/process.ts';

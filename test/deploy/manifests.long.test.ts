@@ -5,14 +5,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import manifest from '../../package.json' with { type: 'json' };
 import { createUpstreamSelector } from '../../src/http/select-upstream.ts';
-import {
-  environmentOfImage,
-  hasHelm,
-  helmOnly,
-  readKit,
-  renderChart,
-  renderChartInCluster,
-} from '../support/deploy.ts';
+import { hasHelm, helmOnly, renderChart, renderChartInCluster } from '../support/chart.ts';
+import { environmentOfImage, readKit } from '../support/deploy.ts';
 import { blocks, load, ROOT, read } from '../support/docs.ts';
 import { findResourceProblems, type Resource } from '../support/kubernetes.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
