@@ -156,9 +156,9 @@ it('writes the rows that the service rejects like those of the check, and import
   const rejected = await readFile(folder.path(REJECTED), 'utf8');
   expect(rejected.split('\n')).toEqual([
     'line,reasons,subscriberId,email,firstName',
-    '2,… is not deliverable (BAD_USER_INPUT),1,a@mail.example,"A, ""x"""',
+    '2,"… is not deliverable (BAD_USER_INPUT)",1,a@mail.example,"A, ""x"""',
     '3,email must be an email address.,2,nobody,B',
-    '4,… is not deliverable (BAD_USER_INPUT),3,c@mail.example,',
+    '4,"… is not deliverable (BAD_USER_INPUT)",3,c@mail.example,',
     '',
   ]);
   expect((await stat(folder.path(REJECTED))).mode & 0o777).toBe(0o600);

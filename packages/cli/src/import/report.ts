@@ -162,7 +162,8 @@ const NAMED = 5;
 
 /** Returns the warning that rows replace the data of subscribers. @param columns those with data */
 export function describeDataLoss(path: string, columns: readonly string[]): string {
-  const names = columns.slice(0, NAMED).join(', ') + (columns.length > NAMED ? ', …' : '');
+  const shown = columns.slice(0, NAMED).map((name) => name.replace(/\s+/g, ' '));
+  const names = shown.join(', ') + (columns.length > NAMED ? ', …' : '');
   return `${path}: warning: the service replaces data as a whole, so rows with ${names} delete its other members. To keep them, use --merge-data.\n`;
 }
 
@@ -197,7 +198,7 @@ export function describeEnding(
   before: Counts,
   after: Counts,
   seconds: number,
-  { path, results }: { path: string; results: string },
+  { path, results, isPiped }: { path: string; results: string; isPiped: boolean },
 ): string {
   const created = after.created - before.created;
   const updated = after.updated - before.updated;
@@ -218,7 +219,7 @@ export function describeEnding(
       : `${formatCount(applied)} of ${rows} ${be(applied)} applied.${hasResults ? ` Results, with reasons: ${results}` : ''}`,
     left > failed + uncleared && 'Run the same command again to send the others.',
     wrong > 0 &&
-      `${formatRows(wrong, 'rejected ')}: correct ${wrong === 1 ? 'it' : 'them'} in ${path}, and run the same command again.`,
+      `${formatRows(wrong, 'rejected ')}: correct ${wrong === 1 ? 'it' : 'them'} in ${isPiped ? 'the source' : path}, and run the same command again.`,
   ];
   return lines.flatMap((line) => (line === false ? [] : `${line}\n`)).join('');
 }

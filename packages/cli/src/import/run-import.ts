@@ -179,6 +179,7 @@ function readOptions(commandLine: CommandLine, { stdin }: Process) {
   return {
     /** Path, or a name for standard input. */
     path,
+    isPiped,
     source: { file: isPiped ? stdin : path, format, delimiter, columns },
     results,
     /** File for the rows that the check or the service rejects. A dry run has none unless it is named. */
