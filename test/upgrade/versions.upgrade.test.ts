@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import * as client from '../../packages/client/src/index.ts';
+import { setUpImport } from '../support/import.ts';
 import { ofTest } from '../support/lifetime.ts';
 import { listen } from '../support/listen.ts';
-import { MAIN, startNotigraph } from '../support/process.ts';
+import { MAIN, spawnNotigraph, startNotigraph } from '../support/process.ts';
 import { startRedis } from '../support/redis.ts';
 import { createTestFolder } from '../support/sandbox-files.ts';
 import { spawnSandbox } from '../support/sandbox-process.ts';
@@ -249,4 +250,45 @@ it('an upgrade and the way back fail no request, serve no old read, and make no 
     .map(({ name }: { name: string }) => name)
     .filter((name: string) => /^(?:old|new)-/.test(name));
   expect(names.toSorted()).toEqual(loads.flatMap(({ made }) => made).toSorted());
+});
+
+it('an import goes on with the results of the other version', async () => {
+  const ids = Array.from({ length: 300 }, (_, i) => `user-${i}`);
+  let onRow = () => {};
+  const { optionsOf, sent } = await setUpImport(`subscriberId\n${ids.join('\n')}\n`, () => void onRow());
+
+  /** Imports with a version until so many rows were sent by all imports, or to the end. */
+  async function importRows(main: string, until: number, ...args: string[]) {
+    const enough = Promise.withResolvers<void>();
+    onRow = () => sent().length >= until && enough.resolve();
+    const importing = spawnNotigraph({ ...optionsOf('--rate', '200', ...args), main });
+    await Promise.race([enough.promise, importing.ended]);
+    return importing.stop('SIGINT');
+  }
+
+  expect(await importRows(release.main, 80)).toMatchObject({ code: 1 });
+  expect(await importRows(MAIN, 160)).toMatchObject({ code: 1, stdout: expect.stringContaining('Resuming') });
+  expect(await importRows(release.main, Infinity)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('Resuming'),
+  });
+  expect(await importRows(MAIN, Infinity)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('already applied'),
+  });
+  const count = sent().length;
+  expect(
+    sent()
+      .map(({ subscriberId }) => subscriberId)
+      .toSorted(),
+  ).toEqual(ids.toSorted()); // Each once.
+  expect(await importRows(MAIN, count + 100, '--restart')).toMatchObject({ code: 1 });
+  expect(await importRows(release.main, Infinity)).toMatchObject({ code: 0 });
+  expect(
+    new Set(
+      sent()
+        .slice(count)
+        .map(({ subscriberId }) => subscriberId),
+    ),
+  ).toEqual(new Set(ids));
 });
