@@ -1,7 +1,7 @@
 // The last release and this version beside each other: an upgrade and the way back under load, without a failed request, an old read, or a change that is
 // lost or made twice.
 
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -291,4 +291,64 @@ it('an import goes on with the results of the other version', async () => {
         .map(({ subscriberId }) => subscriberId),
     ),
   ).toEqual(new Set(ids));
+});
+
+it('a year of imports ends with the values of the last file, whatever happened between', async () => {
+  const months = 12;
+  const stored = new Map<string, string>();
+  const undeliverable = new Set([117, 140, 141]);
+  /** Returns the email of a row in a month: one of a hundred changes each month, and some are no addresses until the eighth. */
+  const emailOf = (i: number, month: number): string => {
+    const changedIn = Array.from({ length: month }, (_, m) => m + 1).findLast((m) => i % 100 === m) ?? 0;
+    return `u${i}-${changedIn}@${undeliverable.has(i) && month < 8 ? 'refused' : 'mail'}.example`;
+  };
+  /** Ids in the file of a month: ten are new each month, and the oldest five of the month before are gone. */
+  const idsOf = (month: number) => Array.from({ length: 300 + 5 * month }, (_, i) => i + 5 * (month - 1));
+  let onRow = () => {};
+  const { folder, importFile, optionsOf, sent } = await setUpImport('', ({ subscriberId, email = '' }) => {
+    onRow();
+    if (email.endsWith('@refused.example')) {
+      return { status: 422, body: { message: ['email is refused'] } };
+    }
+    stored.set(subscriberId, email);
+    return undefined;
+  });
+
+  /** Imports with a version. @param until number of requests after which it gets a signal. @default it isn't interrupted */
+  async function importMonth(main: string, until = Infinity, signal: NodeJS.Signals = 'SIGKILL', ...args: string[]) {
+    const enough = Promise.withResolvers<void>();
+    const before = sent().length;
+    onRow = () => sent().length - before >= until && enough.resolve();
+    const importing = spawnNotigraph({ ...optionsOf(...args), main });
+    await Promise.race([enough.promise, importing.ended]);
+    const result = until === Infinity ? await importing.ended : await importing.stop(signal);
+    return { ...result, sent: sent().slice(before) };
+  }
+
+  for (let month = 1; month <= months; month += 1) {
+    const rows = idsOf(month).map((i) => `${i},${emailOf(i, month)}`);
+    await writeFile(folder.path('users.csv'), `subscriberId,email\n${rows.join('\n')}\n`);
+    const main = month <= 2 ? release.main : MAIN;
+    if (month === 1 || month === 7) {
+      await importMonth(main, 8);
+    }
+    const isRestart = month === 10;
+    if (isRestart) {
+      expect(await importMonth(main, 100, 'SIGINT', '--restart')).toMatchObject({ code: 1 });
+    }
+    const { code, stdout, sent: requests } = await importMonth(main);
+    expect([month, code, stdout]).toEqual([month, month < 8 ? 1 : 0, expect.any(String)]);
+    const isWhole = month === 1 || isRestart;
+    expect([month, isWhole || requests.length <= 5 + 10 + 4 + undeliverable.size]).toEqual([month, true]);
+    if (month === 5) {
+      // Somebody corrects one row in the file of rejected ones, and the import of the next month keeps the file.
+      const rejected = folder.path('users.csv.rejected.csv');
+      await writeFile(rejected, (await readFile(rejected, 'utf8')).replace('u117-0@refused', 'u117-0@corrected'));
+      expect(await importFile('users.csv.rejected.csv')).toMatchObject({ code: 1 });
+      expect(stored.get('117')).toBe('u117-0@corrected.example');
+    }
+  }
+  expect(await readFile(folder.path('users.csv.rejected.csv'), 'utf8')).toContain('@corrected.example');
+  const last = idsOf(months).map((i) => [String(i), emailOf(i, months)]);
+  expect(last.filter(([id = '', email]) => stored.get(id) !== email)).toEqual([]);
 });

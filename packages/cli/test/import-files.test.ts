@@ -55,7 +55,7 @@ it('names every problem of a file by its line', async () => {
   expect((await checkFile('subscriberid,emial,data,data.x,email,email\n1,,,,,\n')).problems).toMatchInlineSnapshot(`
     [
       "1: The header has 2 unknown columns. Correct the header, or add --map "subscriberid=subscriberId" --ignore "emial". To keep "emial", use --map "emial=data.emial" instead.",
-      "1: The header has the column "email" twice.",
+      "1: The header has several columns "email". Keep one.",
       "1: Use either the column "data" or columns that begin with "data.", not both.",
     ]
   `);

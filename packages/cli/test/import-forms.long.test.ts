@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { runCommand } from '../../../test/support/command.ts';
 import { guards } from '../../../test/support/guards.ts';
 import { type Sent, setUpImport } from '../../../test/support/import.ts';
 import { runNotigraph, spawnNotigraph } from '../../../test/support/process.ts';
+import { readRows } from '../src/import/rows.ts';
 
 guards('packages/cli/src/import/columns.ts', 'readColumns');
 guards('packages/cli/src/import/rows.ts', 'setMember');
@@ -46,12 +48,12 @@ it.each([
   {
     product: 'HubSpot',
     file: 'hubspot.csv',
-    content: `"Record ID","First Name","Last Name","Email","Phone Number","Lead Status","Marketing contact status"
-"501","Ann","Ode","ann@mail.example","","","Marketing contact"
+    content: `"Record ID","First Name","Last Name","Email","Phone Number","Lead Status","# of Form/Survey Answers"
+"501","Ann","Ode","ann@mail.example","","","3"
 "502","Ben, Jr.","","ben@mail.example","+44 20","OPEN",""
 `,
     advice:
-      '--map "Record ID=subscriberId" --map "First Name=firstName" --map "Last Name=lastName" --map "Email=email" --map "Phone Number=phone" --ignore "Lead Status" --ignore "Marketing contact status"',
+      '--map "Record ID=subscriberId" --map "First Name=firstName" --map "Last Name=lastName" --map "Email=email" --map "Phone Number=phone" --ignore "Lead Status" --ignore "# of Form/Survey Answers"',
     sent: [
       { subscriberId: '501', firstName: 'Ann', lastName: 'Ode', email: 'ann@mail.example' },
       { subscriberId: '502', firstName: 'Ben, Jr.', email: 'ben@mail.example', phone: '+44 20' },
@@ -124,6 +126,12 @@ it('reads renamed columns, also by a file, and the rejected rows with the same o
   ]);
 });
 
+it('reads members that have the names of those that all objects have', async () => {
+  const { run, sent } = await setUp('subscriberId,data.constructor,X,data.a.hasOwnProperty\n1,c,x,h\n');
+  expect((await run('--map', 'X=data.toString.x')).code).toBe(0);
+  expect(sent()).toMatchObject([{ data: { constructor: 'c', toString: { x: 'x' }, a: { hasOwnProperty: 'h' } } }]);
+});
+
 it('reads renamed members of JSON, which can be absent', async () => {
   const { folder, importFile, sent } = await setUp('');
   const lines = [
@@ -132,14 +140,17 @@ it('reads renamed members of JSON, which can be absent', async () => {
     '{"id":3,"Company":"Acme","data":{"company":"Beta"}}',
     '{"id":4,"subscriberId":"5"}',
     '{"id":6,"Company":"Acme","data":"x"}',
+    '{"id":7,"data":{},"profile":{}}',
   ];
   await writeFile(folder.path('users.jsonl'), lines.join('\n'));
-  const options = ['id=subscriberId', 'E-Mail=email', 'Company=data.company'].flatMap((each) => ['--map', each]);
+  const pairs = ['id=subscriberId', 'E-Mail=email', 'Company=data.company', 'profile=data'];
+  const options = pairs.flatMap((each) => ['--map', each]);
   const imported = await importFile('users.jsonl', ...options, '--ignore', 'extra', '--skip-invalid');
   expect(imported.stderr.split('\n')).toEqual([
     'users.jsonl:3: The row has several values of data.company.',
     'users.jsonl:4: The row has several values of subscriberId.',
     'users.jsonl:5: The row has several values of data.company.',
+    'users.jsonl:6: The row has several values of data.',
     '',
   ]);
   expect(fieldsOf(sent())).toEqual([
@@ -157,7 +168,7 @@ it.each([
   [['--delimiter', ';;'], '--delimiter must be one character such as ; or |, or tab.'],
   [['--delimiter', 'x'], '--delimiter must be one character such as ; or |, or tab.'],
   [['--map', 'Mail=email'], 'users.csv:1: The header has no column "Mail", which --map names.'],
-  [['--map', 'plan=email'], 'users.csv:1: The header has the column "email" twice. Ignore one.'],
+  [['--map', 'plan=email'], 'users.csv:1: The header has several columns "email". Keep one.'],
   [['--map', 'plan=data', '--map', 'name=data.name'], 'users.csv:1: Use either the column "data" or columns'],
 ])('rejects %j', async (options, problem) => {
   const { run, sent } = await setUp('subscriberId,email,plan,name\n1,a@mail.example,{},x\n');
@@ -267,6 +278,21 @@ it('reads a pipe of a shell once, and ends when it is stopped while nothing arri
   expect(sent()).toHaveLength(2);
 });
 
+it.each([
+  ['csv', 'subscriberId\n', 'user\n', 2],
+  ['jsonl', '[', '{"subscriberId":"user"},', 1],
+] as const)(
+  'reads rows of %s before all have arrived, and closes the pipe if no more are wanted',
+  async (format, start, row, line) => {
+    const pipe = new PassThrough();
+    pipe.write(start + row.repeat(20_000));
+    const rows = readRows({ file: pipe, format });
+    expect((await rows.next()).value).toMatchObject({ line, subscriber: { subscriberId: 'user' } });
+    await rows.return(undefined);
+    expect(pipe.destroyed).toBe(true);
+  },
+);
+
 it('asks for no key if standard input has the rows', async () => {
   const { optionsOf, sent } = await setUp('', undefined, { NOTIGRAPH_IMPORT_KEY: '' });
   const { args, ...options } = optionsOf('--format', 'csv', '--results', 'a.db');
@@ -311,14 +337,12 @@ it.each([
   ['not compressed', () => Buffer.from(ROWS)],
 ])('sends nothing of a compressed file that is %s', async (_kind, change) => {
   const { folder, importFile, sent } = await setUp('');
-  const rows = Array.from({ length: 60_000 }, (_, i) => `${i},u${(i * 7919) % 60_000}@mail.example\n`).join('');
+  const rows = Array.from({ length: 6_000 }, (_, i) => `${i},u${(i * 7919) % 6_000}@mail.example\n`).join('');
   await writeFile(folder.path('users.csv.gz'), change(gzipSync(`subscriberId,email\n${rows}`)));
   expect(await importFile('users.csv.gz', '--skip-invalid')).toMatchObject({
     code: 2,
     stdout: '',
-    stderr: expect.stringMatching(
-      /^(?:Checking .*\n)*The file users\.csv\.gz is damaged, incomplete or not compressed by gzip\.\n$/,
-    ),
+    stderr: expect.stringMatching(/The file users\.csv\.gz is damaged, incomplete or not compressed by gzip\.\n$/),
   });
   expect(sent()).toEqual([]);
 });
@@ -383,7 +407,7 @@ it('reads a large JSON array in parts', async () => {
   await writeFile(folder.path('users.json.gz'), gzipSync(`[${rows.join(',\n')},{"subscriberId":"7"}]`));
   const line = rows.join(',\n').split('\n').length;
   expect((await importFile('users.json.gz', '--dry-run')).stderr).toMatch(
-    new RegExp(`^users\\.json\\.gz:${line}: subscriberId is that of line \\d+ too\\.`),
+    new RegExp(`^users\\.json\\.gz:${line}: subscriberId is that of line \\d+ too\\.`, 'm'),
   );
 });
 

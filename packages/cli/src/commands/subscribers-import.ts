@@ -33,14 +33,8 @@ export const subscribersImport: Command = {
     { name: 'results', value: 'FILE', description: 'Results file, a SQLite database. Default: FILE.results.db.' },
     { name: 'report', value: 'FILE', description: 'Write the outcome of every row to this file, as JSON lines.' },
     { name: 'restart', description: 'Send all rows, also those that are already applied. Resumes an interrupted one.' },
-    {
-      name: 'merge-data',
-      description: 'Read each subscriber before, and keep the members of its data that the row does not have.',
-    },
-    {
-      name: 'bulk',
-      description: 'For first loads: send up to 500 rows per call, and one by one what the service does not apply so.',
-    },
+    { name: 'merge-data', description: 'Read each subscriber first, and keep other members of its data.' },
+    { name: 'bulk', description: 'For first loads: send up to 500 rows per call.' },
     { name: 'rate', value: 'N', description: 'Maximum calls per second, retries included. Default: unlimited.' },
     {
       name: 'max-wait',

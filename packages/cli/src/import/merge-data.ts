@@ -11,21 +11,16 @@ const getSubscriber = endpoint('GET /v1/subscribers/{subscriberId}', {
 }).returns<SubscriberBody>();
 
 /**
- * Creates a subscriber, or updates the one with the same id. With `mergesData`, it is read before if the row has data: the service replaces `data` as a
- * whole. What is sent then depends on the time of the read, so it has a key of its own: a service rejects a key that it knows with another body.
+ * Writes a row. With `merges`, the subscriber is read before if the row has data: the service replaces `data` as a whole. What is sent then depends on
+ * the time of the read, so it has a key of its own: a service rejects a key that it knows with another body.
  */
-export async function writeSubscriber(
-  client: UpstreamClient,
-  fields: SubscriberFields,
-  idempotencyKey: string,
-  mergesData: boolean,
-) {
-  const { subscriberId, data } = fields;
-  if (!mergesData || !isRecord(data)) {
-    return client.write(createSubscriber, { body: fields, idempotencyKey });
+export async function writeRow(client: UpstreamClient, row: SubscriberFields, idempotencyKey: string, merges: boolean) {
+  const { subscriberId, data } = row;
+  if (!merges || !isRecord(data)) {
+    return client.write(createSubscriber, { body: row, idempotencyKey });
   }
   const stored = await client.read(getSubscriber, { subscriberId });
-  const body = { ...fields, data: merge(stored?.data, data) };
+  const body = { ...row, data: merge(stored?.data, data) };
   return client.write(createSubscriber, { body, idempotencyKey: randomUUID() });
 }
 

@@ -192,13 +192,13 @@ export function describeBeginning(path: string, results: Results, applied: numbe
  *
  * @param before rows by outcome at the beginning
  * @param seconds duration
- * @param paths of the imported file and the results
+ * @param options paths of the imported file and the results, and whether all rows were to be sent again
  */
 export function describeEnding(
   before: Counts,
   after: Counts,
   seconds: number,
-  { path, results, isPiped }: { path: string; results: string; isPiped: boolean },
+  { path, results, isPiped, restarts }: { path: string; results: string; isPiped: boolean; restarts: boolean },
 ): string {
   const created = after.created - before.created;
   const updated = after.updated - before.updated;
@@ -207,6 +207,7 @@ export function describeEnding(
   const left = failed + unknown + uncleared + after.pending;
   const rows = formatRows(applied + left, invalid > 0 ? 'valid ' : '');
   const wrong = failed + invalid;
+  const command = restarts && after.pending === 0 ? 'the command without --restart' : 'the same command';
   const hasResults = applied + failed + unknown + uncleared > 0;
   const lines = [
     `Applied ${formatRows(created + updated)} in ${formatDuration(seconds)}: ${formatCount(created)} created, ${formatCount(updated)} updated.`,
@@ -217,9 +218,9 @@ export function describeEnding(
     left === 0
       ? `${applied === 1 ? '' : 'All '}${rows} of the file ${be(applied)} applied. Results: ${results}`
       : `${formatCount(applied)} of ${rows} ${be(applied)} applied.${hasResults ? ` Results, with reasons: ${results}` : ''}`,
-    left > failed + uncleared && 'Run the same command again to send the others.',
+    left > failed + uncleared && `Run ${command} again to send the others.`,
     wrong > 0 &&
-      `${formatRows(wrong, 'rejected ')}: correct ${wrong === 1 ? 'it' : 'them'} in ${isPiped ? 'the source' : path}, and run the same command again.`,
+      `${formatRows(wrong, 'rejected ')}: correct ${wrong === 1 ? 'it' : 'them'} in ${isPiped ? 'the source' : path}, and run ${command} again.`,
   ];
   return lines.flatMap((line) => (line === false ? [] : `${line}\n`)).join('');
 }

@@ -386,35 +386,17 @@ export class Results implements Disposable {
     }
   }
 
-  /** Stores the outcome of a row, also that of a try that may have been applied */
-  record(subscriberId: string, outcome: RowOutcome, failure?: { code?: string; message: string }): void {
+  /** Stores the outcome of a row, also that of a try that may have been applied. @param outcome undefined if it was not sent after all */
+  record(subscriberId: string, outcome: RowOutcome | undefined, failure?: { code?: string; message: string }): void {
     this.isKept = true; // Also if it can't be written: the row may be applied.
-    const [stored, code] = outcome === 'uncleared' ? ['unknown', UNCLEARED] : [outcome, failure?.code ?? null];
-    this.#statements.record.run(stored, code, failure?.message ?? null, subscriberId);
+    const [stored, code] = outcome === 'uncleared' ? ['unknown', UNCLEARED] : [outcome, failure?.code];
+    this.#statements.record.run(stored ?? null, code ?? null, failure?.message ?? null, subscriberId);
   }
 
   /** Yields the rows to correct, in the order of the file. */
   *rejected(): Generator<RejectedRow> {
     for (const row of this.#database.prepare(REJECTED).iterate()) {
       yield REJECTED_ROW.parse(row);
-    }
-  }
-
-  /** Stores the same outcome of several rows at once. @param outcome undefined if they were not sent */
-  recordAll(
-    ids: readonly string[],
-    outcome: RowOutcome | undefined,
-    failure?: { code?: string; message: string },
-  ): void {
-    this.isKept = true;
-    this.#database.exec('BEGIN');
-    try {
-      for (const id of ids) {
-        this.#statements.record.run(outcome ?? null, failure?.code ?? null, failure?.message ?? null, id);
-      }
-      this.#database.exec('COMMIT');
-    } finally {
-      this.#rollBack(); // Nothing, unless it failed.
     }
   }
 
@@ -436,16 +418,12 @@ export class Results implements Disposable {
     }
   }
 
-  #rollBack(): void {
-    if (this.#database.isTransaction) {
-      this.#database.exec('ROLLBACK');
-    }
-  }
-
   /** Closes the file. A new one is removed if nothing was sent, so that the next import can use another key or address. */
   [Symbol.dispose](): void {
     try {
-      this.#rollBack();
+      if (this.#database.isTransaction) {
+        this.#database.exec('ROLLBACK');
+      }
       if (this.#isLocked) {
         // SQLite and version 1.0 leave ids of removed rows in unused parts of the file. Programs without write access can read a single file too.
         this.#database.exec(`${this.#isNew ? '' : 'PRAGMA synchronous = FULL; VACUUM;'} PRAGMA journal_mode = DELETE;`);

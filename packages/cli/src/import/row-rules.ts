@@ -113,7 +113,7 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Returns the field that a name means, also one that is misspelled or that another system uses; undefined if there is none. */
-function fieldOf(name: string): string | undefined {
+export function fieldOf(name: string): string | undefined {
   const letters = name
     .replace(/^traits\./, '')
     .replace(/[^\p{L}\p{N}]/gu, '')
@@ -123,7 +123,7 @@ function fieldOf(name: string): string | undefined {
 }
 
 /** Matches words. A file without a header, or with wrong quotes, has other texts in the place of names, which can be personal data. */
-const NAME = /^[\p{L}_][\p{L}\p{M}\p{N}_ .()/&'-]{0,49}$/u;
+const NAME = /^[\p{L}_#][\p{L}\p{M}\p{N}_ .()/&'-]{0,49}$/u;
 
 const isFieldName = (name: string): boolean => FIELD_NAMES.includes(name);
 
@@ -131,7 +131,8 @@ const isFieldName = (name: string): boolean => FIELD_NAMES.includes(name);
 export const isField = (name: string): boolean => isFieldName(name) || /^data\.[^.]+(?:\.[^.]+)*$/.test(name);
 
 /**
- * Returns the problems of names that are none of fields, with the options that would import the file as it is. Quotes only what can be a name.
+ * Returns the problems of names that are none of fields, with the options that would import the file as it is. Quotes only what can be a name,
+ * in double quotes, which are right in every shell: such a name has no character that is special in them.
  *
  * @param names all names; those of columns are empty if they are ignored
  */
@@ -158,9 +159,3 @@ export function describeUnknown(names: readonly string[], noun: 'column' | 'fiel
       .map((name) => `The ${whole} has an unknown ${noun}${placeOf(name)}.`),
   ];
 }
-
-/** Whether one of the names is that of a field, or nearly. */
-export const hasKnownName = (names: readonly string[]): boolean => names.some((name) => fieldOf(name) !== undefined);
-
-/** Whether one of the names is that of the id, or nearly. */
-export const hasId = (names: readonly string[]): boolean => names.some((name) => fieldOf(name) === 'subscriberId');

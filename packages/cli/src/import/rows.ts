@@ -6,15 +6,7 @@ import { z } from 'zod';
 import { orUndefined } from '../../../../src/lib/caught.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
 import type { Columns } from './columns.ts';
-import {
-  type CheckedRow,
-  checkRow,
-  describeUnknown,
-  hasId,
-  hasKnownName,
-  isPlaceholder,
-  JSON_FIELDS,
-} from './row-rules.ts';
+import { type CheckedRow, checkRow, describeUnknown, fieldOf, isPlaceholder, JSON_FIELDS } from './row-rules.ts';
 import { readText } from './source.ts';
 
 /** Form of a file. JSON is an object per line, or an array of objects. */
@@ -296,7 +288,8 @@ async function parseChunk(parser: Parser, chunk: string | undefined): Promise<st
 
 function findHeaderProblems(names: readonly string[], fields: Columns['fields']): string[] {
   const targets = names.map((name) => fields.get(name) ?? name);
-  if (!hasKnownName(targets)) {
+  const known = targets.map(fieldOf).filter((field) => field !== undefined);
+  if (known.length === 0) {
     return ['The first line must name the columns, such as subscriberId and email.'];
   }
   const used = targets.filter(Boolean);
@@ -306,12 +299,10 @@ function findHeaderProblems(names: readonly string[], fields: Columns['fields'])
   return [
     ...names.flatMap((name, i) => (name === '' ? [`Column ${i + 1} of the header has no name.`] : [])),
     ...describeUnknown(targets, 'column'),
-    ...[...repeated].map(
-      (name) => `The header has the column "${name}" twice${fields.size > 0 ? '. Ignore one' : ''}.`,
-    ),
+    ...[...repeated].map((name) => `The header has several columns "${name}". Keep one.`),
     ...parents.map((name) => `Use either the column "${name}" or columns that begin with "${name}.", not both.`),
     ...absent.map(([name]) => `The header has no column "${name}", which --map names.`),
-    ...(hasId(targets) ? [] : ['The header has no column "subscriberId".']),
+    ...(known.includes('subscriberId') ? [] : ['The header has no column "subscriberId".']),
   ];
 }
 

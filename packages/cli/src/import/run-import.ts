@@ -99,12 +99,12 @@ export async function runImport(commandLine: CommandLine, host: Process): Promis
       host.stdout.write(withoutControls(describeDryRun(results, options.results)));
       exitCode = 0;
     }
+    if (report !== undefined) {
+      writeReport(report, results);
+    }
     if (form !== undefined && options.rejected !== undefined) {
       const { failed, invalid } = results.counts();
       host.stdout.write(writeRejected(options.rejected, form, results, results.isKept && failed + invalid > 0));
-    }
-    if (report !== undefined) {
-      writeReport(report, results);
     }
     if (exitCode > 0) {
       host.exitCode = exitCode;
@@ -217,8 +217,8 @@ async function check(
   if (rounded !== undefined) {
     host.stderr.write(`${path}:${rounded}: warning: a spreadsheet has rounded a number; export it as text.\n`);
   }
-  if (!mergesData && found.dataColumns.size > 0) {
-    host.stderr.write(describeDataLoss(path, [...found.dataColumns]));
+  if (!mergesData && found.dataColumns !== undefined) {
+    host.stderr.write(describeDataLoss(path, found.dataColumns));
   }
   host.stderr.write(describePlaceholders(path, placeholders));
   host.stderr.write(describeRows(results, path, ['invalid'], problems));
@@ -237,6 +237,8 @@ async function check(
   return undefined;
 }
 
+const isOfData = (column: string): boolean => /^data(?:\.|$)/.test(column);
+
 /** Adds the rows and their problems to the results, and counts the rows in `checked`. `isComplete` is false if a part of the file couldn't be read. */
 export async function checkRows(
   all: AsyncIterable<Row>,
@@ -245,7 +247,7 @@ export async function checkRows(
   stopping?: AbortSignal,
 ) {
   let form: FileForm | undefined;
-  const dataColumns = new Set<string>();
+  let dataColumns: string[] | undefined;
   const placeholders = new Map<string, { count: number; line: number }>();
   let rounded: number | undefined;
   let problems = 0;
@@ -256,13 +258,7 @@ export async function checkRows(
     checked.rows += 1;
     form ??= row;
     rounded ??= ROUNDED.test(row.text) ? line : undefined;
-    if (isRecord(subscriber?.data) && dataColumns.size === 0) {
-      for (const name of row.columns ?? ['data']) {
-        if (/^data(?:\.|$)/.test(name)) {
-          dataColumns.add(name);
-        }
-      }
-    }
+    dataColumns ??= isRecord(subscriber?.data) ? (row.columns ?? ['data']).filter(isOfData) : undefined;
     for (const placeholder of row.placeholders ?? []) {
       const first = placeholders.get(placeholder) ?? { count: 0, line };
       placeholders.set(placeholder, { ...first, count: first.count + 1 });
@@ -316,7 +312,7 @@ async function send(target: Target, results: Results, options: ImportOptions, ho
   }
   try {
     const concurrency = target.settings.maxConcurrentCallsPerKey;
-    const sending = { ...options, results, service, progress: counts, concurrency, onFailure };
+    const sending = { ...options, results, service, progress: counts, concurrency, onFailure, note };
     await sendRows({ ...sending, sendTogether: isBulk ? sendTogether : undefined });
   } catch (error) {
     const explained = explainFileError(error, resultsPath);

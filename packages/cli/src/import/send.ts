@@ -9,7 +9,7 @@ import {
   type UpstreamError,
 } from '../../../../src/upstream/errors.ts';
 import { REDIRECTS } from '../../../../src/upstream/transport/to-error.ts';
-import { writeSubscriber } from './merge-data.ts';
+import { writeRow } from './merge-data.ts';
 import { ImportError, type PendingRow, type Results } from './results.ts';
 import type { ImportService } from './service.ts';
 
@@ -24,9 +24,10 @@ export interface Sending {
   maxWaitMs: number;
   /** Rows that are sent at a time. */
   concurrency: number;
+  note: (text: string) => void;
   /** Whether members of `data` that a row doesn't have are kept. */
   mergesData: boolean;
-  /** Sends rows together, until it is at their end or the service refuses it. @default rows are sent one by one */
+  /** Sends rows together. @default they are sent one by one */
   sendTogether?: ((rows: Iterator<PendingRow>, sending: Sending) => Promise<void>) | undefined;
   /** Aborted to stop the import, also by a failure. */
   stopping: AbortController;
@@ -47,20 +48,20 @@ export const NO_ENDPOINT: ReadonlySet<number> = new Set([...REDIRECTS, 404, 405,
 export async function sendRows(sending: Sending): Promise<void> {
   const { results, service, concurrency, sendTogether } = sending;
   const rows = results.pending();
-  const sendNext = createSender(rows, sending);
-  await runWorkers(1, sending, async () => (await sendNext()) && sendTogether !== undefined && !service.hasApplied);
+  const next = () => sendNext(rows, sending);
+  await runWorkers(1, sending, async () => (await next()) && sendTogether !== undefined && !service.hasApplied);
   await sendTogether?.(rows, sending);
-  await runWorkers(concurrency, sending, sendNext);
+  await runWorkers(concurrency, sending, next);
 }
 
-/** Creates the function that sends the next row. It returns whether there was one. */
-export const createSender = (rows: Iterator<PendingRow>, sending: Sending) => async (): Promise<boolean> => {
+/** Sends the next row. Returns whether there was one. */
+export async function sendNext(rows: Iterator<PendingRow>, sending: Sending): Promise<boolean> {
   const { value: row } = rows.next();
   if (row !== undefined) {
     await sendRow(row, sending);
   }
   return row !== undefined;
-};
+}
 
 /** Repeats a step in several workers until it returns false, or the import stops. @throws the first failure, after all workers have ended */
 export async function runWorkers(count: number, { stopping }: Sending, step: () => Promise<boolean>): Promise<void> {
@@ -89,7 +90,7 @@ export async function runWorkers(count: number, { stopping }: Sending, step: () 
  *
  * @throws {ImportError} if no row can succeed
  */
-export async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
+async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
   const { results, service, progress, maxWaitMs, mergesData } = sending;
   const { line, subscriber, key: firstKey, outcome, since } = row;
   const { subscriberId } = subscriber;
@@ -108,10 +109,8 @@ export async function sendRow(row: PendingRow, sending: Sending): Promise<void> 
       return;
     }
     try {
-      const { body, ...response } = await service.call(
-        `import-${key}`,
-        (client) => writeSubscriber(client, subscriber, key, mergesData),
-        { cost: mergesData ? 2 : 1 },
+      const { body, ...response } = await service.call(`import-${key}`, (client) =>
+        writeRow(client, subscriber, key, mergesData),
       );
       results.confirm(body._environmentId);
       const { uncleared = [], date } = response;
@@ -181,9 +180,7 @@ async function probe(service: ImportService): Promise<void> {
 }
 
 /** @throws {ImportError} if the failure concerns every row: the service rejects the key, or its address is wrong */
-function assertUsable(error: UpstreamError, reason: string, hasApplied: boolean): void {
-  const { code, status = 0, isForeign, endpoint } = error;
-  const { method, route } = endpoint;
+function assertUsable({ code, status = 0, isForeign, endpoint }: UpstreamError, reason: string, hasApplied: boolean) {
   if (isForeign && hasApplied && status !== 401) {
     return; // A firewall that rejects the content of a row, or an ingress whose backend is missing for a while.
   }
@@ -197,7 +194,9 @@ function assertUsable(error: UpstreamError, reason: string, hasApplied: boolean)
     );
   }
   if (NO_ENDPOINT.has(status) || (status >= 300 && status < 400)) {
-    throw new ImportError(`Correct the address of the service: it has no ${method} ${route} (status ${status}).`);
+    throw new ImportError(
+      `Correct the address of the service: it has no ${endpoint.method} ${endpoint.route} (status ${status}).`,
+    );
   }
 }
 

@@ -21,23 +21,6 @@ const MAX_PAUSE_MS = 30_000;
 /** First pause between two tries of a row, in milliseconds. It doubles, and begins when the client's retries have failed. */
 const FIRST_PAUSE_MS = 100;
 
-/** Usage of a call that reports each request after its first one: those of retries, and of other calls in the same operation. */
-class CallUsage extends Usage {
-  readonly #onMore: () => void;
-
-  constructor(onMore: () => void) {
-    super();
-    this.#onMore = onMore;
-  }
-
-  override sent(...event: Parameters<Usage['sent']>): void {
-    super.sent(...event);
-    if (this.requests > 1) {
-      this.#onMore();
-    }
-  }
-}
-
 /** Time without an answer after which the user is told, in milliseconds. */
 const REPORTED_MS = 5_000;
 
@@ -66,6 +49,7 @@ export class ImportService implements AsyncDisposable {
   /** Number of calls as which the service counts those in flight. */
   #inFlight = 0;
   #nextAt = 0;
+  readonly #intervalMs: number;
   /** End of the pause for the service's rate limit. */
   #pausedUntil = 0;
   #answeredAt = performance.now();
@@ -80,6 +64,7 @@ export class ImportService implements AsyncDisposable {
   constructor(options: ServiceOptions) {
     const { url, settings, logger } = options;
     this.#options = options;
+    this.#intervalMs = 1_000 / (options.rate ?? Number.POSITIVE_INFINITY);
     this.#upstreams = new Upstreams(
       {
         ...settings,
@@ -106,7 +91,7 @@ export class ImportService implements AsyncDisposable {
       const now = performance.now();
       const at = Math.max(now, this.#nextAt, this.#pausedUntil);
       if (at === now) {
-        this.#countRequest();
+        this.#nextAt = now + this.#intervalMs;
         return true;
       }
       await this.#wait(at - now);
@@ -114,31 +99,23 @@ export class ImportService implements AsyncDisposable {
     return false;
   }
 
-  /** Delays the next turn by the time that a request has at the given rate. */
-  #countRequest(): void {
-    this.#nextAt = Math.max(this.#nextAt, performance.now()) + 1_000 / (this.#options.rate ?? Number.POSITIVE_INFINITY);
-  }
-
   /**
-   * Makes a call. Pauses the next ones if those in flight use up the service's rate limit.
+   * Makes a call, which has the time limit of an operation. Pauses the next ones if those in flight use up the service's rate limit. Its further requests,
+   * such as retries, delay the next turn.
    *
-   * @param cost number of calls as which the service counts it. @default 1
-   * @param timeoutMs time limit, with retries. @default that of an operation
+   * @param cost number of calls as which the service counts it
    */
-  async call<T>(
-    requestId: string,
-    send: (client: UpstreamClient) => Promise<T>,
-    { cost = 1, timeoutMs = this.#options.settings.operationTimeoutMs } = {},
-  ): Promise<T> {
-    const { credential, maxWaitMs } = this.#options;
-    const usage = new CallUsage(() => this.#countRequest());
-    const deadlineAt = performance.now() + timeoutMs;
+  async call<T>(requestId: string, send: (client: UpstreamClient) => Promise<T>, cost = 1): Promise<T> {
+    const { settings, credential, maxWaitMs } = this.#options;
+    const usage = new Usage();
+    const deadlineAt = performance.now() + settings.operationTimeoutMs;
     const context = { credential, signal: new Abort(), deadlineAt, requestId, events: usage };
     this.#inFlight += cost;
     try {
       return await send(this.#upstreams.bind(undefined, context));
     } finally {
       this.#inFlight -= cost;
+      this.#nextAt = Math.max(this.#nextAt, performance.now()) + Math.max(0, usage.requests - 1) * this.#intervalMs;
       const { remaining = Number.POSITIVE_INFINITY, resetSeconds = 0 } = usage.rateLimit ?? {};
       // After a longer pause than the user wants, the service's rejection ends the import.
       if (remaining < this.#inFlight + cost && resetSeconds * 1_000 <= maxWaitMs) {
@@ -157,11 +134,6 @@ export class ImportService implements AsyncDisposable {
       }
       throw error;
     }
-  }
-
-  /** Tells the user something. */
-  note(text: string): void {
-    this.#options.note(text);
   }
 
   /** Notes that a row was applied. */
