@@ -2,8 +2,12 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { runCommand } from '../../../test/support/command.ts';
+import { blocks, read } from '../../../test/support/docs.ts';
 import { guards } from '../../../test/support/guards.ts';
 import { readResults, type Sent, setUpImport } from '../../../test/support/import.ts';
+import { findResourceProblems } from '../../../test/support/kubernetes.ts';
 import { runNotigraph, spawnNotigraph } from '../../../test/support/process.ts';
 import { subscriber } from '../../../test/support/records.ts';
 
@@ -589,4 +593,24 @@ it('ends as it would without the file of rejected rows, if that cannot be writte
   expect([code, stdout]).toEqual([1, expect.stringContaining('3 of 4 rows are applied.')]);
   expect(stderr).toContain("The file missing/rejected.csv can't be written: no such file or directory.");
   await rm(folder.path(RESULTS));
+});
+
+it('runs as the job of docs/import.md does, which Kubernetes accepts', async () => {
+  const [job = ''] = blocks(read('docs/import.md'), 'yaml');
+  const resource = parse(job);
+  expect(findResourceProblems(resource)).toEqual([]);
+  const [{ args, env, volumeMounts }] = resource.spec.jobTemplate.spec.template.spec.containers;
+  const { folder, optionsOf, sent } = await setUpImport('subscriberId\n1\n');
+  const inFolder = (text: string) => text.replace(volumeMounts[0].mountPath, folder.path());
+  const { env: ours } = optionsOf();
+  const names = env.map(({ name }: { name: string }) => name);
+  expect(names).toEqual(['NOTIGRAPH_UPSTREAM', 'NOTIGRAPH_IMPORT_KEY', 'SQLITE_TMPDIR']);
+  const [, , , , upstream = ''] = optionsOf().args;
+  const result = await runCommand({
+    cwd: '/',
+    args: args.map(inFolder),
+    env: { ...ours, NOTIGRAPH_UPSTREAM: upstream, SQLITE_TMPDIR: folder.path() },
+  });
+  expect(result).toMatchObject({ code: 0, stderr: '' });
+  expect(unique(sent())).toEqual([1]);
 });
