@@ -359,7 +359,7 @@ it('reads JSON arrays in any layout, and names rows by the line in which they be
   ,
   { "subscriberId": "3",
     "email": "nobody" },
-  { "subscriberId": "4" "email": 1 }, 5, [{}], null,
+  { "subscriberId": "4" "email": 1 }, 5, [{}], null, "a ], b",
   {"subscriberId":"6","firstName":"${'x'.repeat(300_000)}"},
   {"subscriberId":"7"}
 ]
@@ -369,6 +369,7 @@ it('reads JSON arrays in any layout, and names rows by the line in which they be
   expect(stderr.split('\n')).toEqual([
     'users.json:9: email must be an email address.',
     'users.json:11: The element is not valid JSON. Each element must be a complete object.',
+    'users.json:11: The row must be a JSON object.',
     'users.json:11: The row must be a JSON object.',
     'users.json:11: The row must be a JSON object.',
     'users.json:11: The row must be a JSON object.',
@@ -394,7 +395,7 @@ it('reads JSON arrays in any layout, and names rows by the line in which they be
     code: 0,
   });
   expect(fieldsOf(sent()).at(-1)).toEqual({ subscriberId: '3', email: 'c@mail.example' });
-  expect(await report('report.jsonl')).toHaveLength(9);
+  expect(await report('report.jsonl')).toHaveLength(10);
 });
 
 it('reads a large JSON array in parts', async () => {
