@@ -7,7 +7,7 @@ const PAGE = read('docs/comparison.md');
 
 /** Addresses at which the projects publish: documentation, repositories and package registries. */
 const OFFICIAL =
-  /^https:\/\/(?:www\.apollographql\.com\/docs|docs\.rs\/crate\/apollo-(?:router|federation)|crates\.io\/crates\/apollo-router|the-guild\.dev\/graphql|hasura\.io\/(?:docs|connectors)|github\.com\/(?:apollographql|hasura|tailcallhq|notigraph)|www\.npmjs\.com\/package\/@tailcallhq)\//;
+  /^https:\/\/(?:www\.apollographql\.com\/docs|docs\.rs\/crate\/apollo-(?:router|federation)|crates\.io\/crates\/apollo-router|the-guild\.dev\/graphql|hasura\.io\/(?:docs|connectors)|github\.com\/(?:apollographql|hasura|tailcallhq|notigraph|novuhq)|www\.npmjs\.com\/package\/@tailcallhq)\//;
 
 const SOURCES = new Map(
   [...PAGE.matchAll(/^\[([\w-]+)\]: (\S+)$/gm)].map(([, name = '', address = '']) => [name, address]),

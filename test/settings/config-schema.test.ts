@@ -131,6 +131,7 @@ describe('the JSON Schema of the configuration file', () => {
         "upstreams.name.upstreamIdempotency",
         "cache",
         "modules",
+        "logErrorTexts",
       ]
     `);
   });

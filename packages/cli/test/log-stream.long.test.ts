@@ -13,7 +13,7 @@ const argumentsFor = (linesPerTurn: number) => [
   `
     import { writeSync } from 'node:fs';
     import { createLogger } from ${LOGGER};
-    const logger = createLogger({ isProduction: true, workers: 1, logLevel: 'info', logFormat: 'auto' }, process, process.stdout);
+    const logger = createLogger({ isProduction: true, workers: 1, logLevel: 'info', logFormat: 'auto', logErrorTexts: true }, process, process.stdout);
     const logFrom = (first) => {
       for (let line = first; line < first + ${linesPerTurn}; line += 1) logger.info(String(line));
     };

@@ -29,10 +29,10 @@ it('notigraph mcp serves the official client over stdio, with nothing but the pr
   await using upstream = await startService(healthyService);
   const logging = `console.log('imported');
 import { defineModule } from 'notigraph/modules';
-export default defineModule('logging', ({ builder, requireScopes }) => {
+export default defineModule('logging', ({ builder, declareCalls, requireScopes }) => {
   builder.queryField('log', (t) =>
     t.string({
-      extensions: requireScopes('groups:read'),
+      extensions: { ...declareCalls('0'), ...requireScopes('groups:read') },
       resolve() {
         console.log('resolved');
         process.stdout.write('written\\n');
