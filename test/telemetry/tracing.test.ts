@@ -1,14 +1,19 @@
-import { trace } from '@opentelemetry/api';
+import { createServer } from 'node:http';
+import { context, createContextKey, INVALID_SPAN_CONTEXT, type SpanContext, trace } from '@opentelemetry/api';
 import { AlwaysOffSampler } from '@opentelemetry/sdk-trace';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createGateway } from '../../src/gateway.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { ofFile } from '../support/lifetime.ts';
+import { listen } from '../support/listen.ts';
 import { type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 import { type RecordedSpan, registerTestTraces, type TestTraces } from '../support/traces.ts';
 
 guards('src/http/pipeline.ts', 'createPipeline.handle');
+guards('src/telemetry/tracing/tracing.ts', 'activeSpanContext');
+guards('src/telemetry/tracing/tracing.ts', 'createTracing.start');
 guards('src/telemetry/tracing/tracing.ts', 'readTraceContext');
 guards('src/telemetry/tracing/tracing.ts', 'readTraceState');
 guards('src/http/respond.ts', 'createRespond');
@@ -299,6 +304,87 @@ describe('with an SDK', () => {
       trace_id: lastLine()?.trace_id,
       span_id: lastLine()?.span_id,
     });
+  });
+});
+
+describe('in a host whose requests are spans', () => {
+  const BAGGAGE = createContextKey('baggage of the host');
+  let seen: unknown[] = [];
+
+  /** Starts a host that handles each request with a span of its own as the active one, as OpenTelemetry's instrumentations do. */
+  async function startHost(toActive = (span: SpanContext) => span) {
+    const readsContext = {
+      onExecute() {
+        seen = [trace.getActiveSpan()?.spanContext().traceId, context.active().getValue(BAGGAGE)];
+      },
+    };
+    const embedded = createGateway({ upstream: upstream.url, clients: clientsOf(signer), plugins: [readsContext] });
+    const tracer = trace.getTracer('host');
+    const server = await listen(
+      createServer((request, response) => {
+        const span = tracer.startSpan('GET /graphql');
+        const active = trace.setSpanContext(context.active(), toActive(span.spanContext()));
+        context.with(active.setValue(BAGGAGE, 'tenant=a'), () => embedded.listener(request, response));
+        response.once('finish', () => span.end());
+      }),
+    );
+    onTestFinished(async () => {
+      await server.close();
+      await embedded.dispose();
+    });
+    return async (authorization: string, headers: Record<string, string> = {}) => {
+      await fetch(server.url + embedded.endpoint, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization, ...headers },
+        body: JSON.stringify({ query: GROUPS }),
+      });
+      const spans = traces.take();
+      const [host, operation, request] = ['INTERNAL', 'SERVER', 'CLIENT'].map((kind) =>
+        spans.find((span) => span.kind === kind),
+      );
+      return { host, operation, request };
+    };
+  }
+
+  beforeAll(() => {
+    traces = registerTestTraces();
+    return () => traces[Symbol.dispose]();
+  });
+
+  it('the operation of a server is a child of the span that is active, whatever the request says', async () => {
+    const send = await startHost();
+    for (const headers of [{}, { traceparent: TRACEPARENT, tracestate: 'congo=t61' }]) {
+      const { host, operation, request } = await send('ApiKey of-host', headers);
+      expect(operation).toMatchObject({ traceId: host?.traceId, parentId: host?.spanId, links: [] });
+      expect(request).toMatchObject({ traceId: host?.traceId, parentId: operation?.spanId });
+      expect([sent('traceparent'), sent('tracestate')]).toEqual([
+        `00-${host?.traceId}-${request?.spanId}-01`,
+        undefined,
+      ]);
+      expect(seen).toEqual([host?.traceId, 'tenant=a']);
+    }
+  });
+
+  it('that of a browser starts a new trace, and is only linked to it', async () => {
+    const send = await startHost();
+    const { host, operation, request } = await send(await signer.bearer(), { traceparent: TRACEPARENT });
+    expect(operation).toMatchObject({ parentId: undefined, links: [`${host?.traceId} ${host?.spanId}`] });
+    expect(operation?.traceId).not.toBe(host?.traceId);
+    expect(request?.traceId).toBe(operation?.traceId);
+    expect(seen).toEqual([operation?.traceId, 'tenant=a']);
+  });
+
+  it('a span that is not sampled hides the operation from the record, and one that is not valid leaves it as without', async () => {
+    const unsampled = await startHost((span) => ({ ...span, traceFlags: 0 }));
+    const { host, operation } = await unsampled('ApiKey of-host');
+    expect(operation).toBeUndefined();
+    expect(sent('traceparent')).toMatch(new RegExp(`^00-${host?.traceId}-[\\da-f]{16}-00$`));
+    const invalid = await startHost(() => INVALID_SPAN_CONTEXT);
+    expect((await invalid('ApiKey of-host', { traceparent: TRACEPARENT })).operation).toMatchObject({
+      traceId: TRACE_ID,
+      parentId: SPAN_ID,
+    });
+    expect((await invalid('ApiKey of-host')).operation).toMatchObject({ parentId: undefined, links: [] });
   });
 });
 

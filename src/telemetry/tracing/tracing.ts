@@ -1,9 +1,9 @@
-// Starts traces of operations, with the OpenTelemetry SDK of the operator and the trace context of the request.
+// Starts traces of operations, with the OpenTelemetry SDK of the operator and the host's active span or the trace context of the request.
 
 import {
+  context as contexts,
   createTraceState,
   type Link,
-  ROOT_CONTEXT,
   type SpanContext,
   SpanKind,
   TraceFlags,
@@ -31,8 +31,8 @@ const UNKNOWN_TYPE = 'GraphQL Operation';
 /**
  * Creates traces with the SDK that the operator registered globally. Looks it up for every operation, because it can be registered later.
  *
- * The trace context of a server is continued. Browsers and anonymous clients could join the traces of others, or choose what is sampled, so
- * theirs is only linked.
+ * The active span of the host, or else the trace context of a request, is continued for servers. Browsers and anonymous clients could join the
+ * traces of others, or choose what is sampled, also through instrumentation of the host that continues theirs, so it is only linked.
  *
  * @returns starts the trace of an operation. Returns undefined without an SDK, unless a server sent a trace context to pass on
  */
@@ -44,13 +44,15 @@ export function createTracing(logger: Logger): (start: OperationStart) => Operat
 
   function start(operation: OperationStart) {
     const { identity, startedAt } = operation;
-    const remote = readTraceContext(operation);
-    if (remote === undefined && registeredSdk() === undefined) {
+    const sdk = registeredSdk();
+    const origin = (sdk && activeSpanContext()) ?? readTraceContext(operation);
+    if (origin === undefined && sdk === undefined) {
       return undefined;
     }
+    const active = contexts.active(); // With what else the host has in it, such as baggage.
     const isTrusted = identity?.clientKind === 'server';
-    const parent = remote === undefined || !isTrusted ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, remote);
-    const links: Link[] = remote === undefined || isTrusted ? [] : [{ context: remote }];
+    const parent = origin === undefined || !isTrusted ? trace.deleteSpan(active) : trace.setSpanContext(active, origin);
+    const links: Link[] = origin === undefined || isTrusted ? [] : [{ context: origin }];
     const tracer = trace.getTracer('notigraph', VERSION);
     const timeOrigin = readTimeOrigin();
     const options = { kind: SpanKind.SERVER, startTime: timeOrigin + startedAt, links };
@@ -59,12 +61,18 @@ export function createTracing(logger: Logger): (start: OperationStart) => Operat
     if (!trace.isSpanContextValid(spanContext)) {
       return undefined;
     }
-    const context = trace.setSpan(ROOT_CONTEXT, span);
-    const passedHeaders = spanContext === remote ? writeTraceContext(spanContext) : undefined; // Without an SDK, the span has the context of its parent.
+    const context = trace.setSpan(active, span);
+    const passedHeaders = spanContext === origin ? writeTraceContext(spanContext) : undefined; // Without an SDK, the span has the context of its parent.
     return new OperationTrace({ request: operation, guard, sources, tracer, span, context, timeOrigin, passedHeaders });
   }
 
   return (operation) => guard(() => start(operation));
+}
+
+/** Returns the context of the span that is active in the host, such as one of an instrumentation; undefined if there is none. */
+function activeSpanContext(): SpanContext | undefined {
+  const found = trace.getSpanContext(contexts.active());
+  return found !== undefined && trace.isSpanContextValid(found) ? found : undefined;
 }
 
 /** Version, trace id, span id, flags; in later versions also fields that are not known yet. Ids of zeros and version `ff` are invalid. */
