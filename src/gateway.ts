@@ -48,7 +48,7 @@ import {
   rateLimitSamples,
   serviceSamples,
 } from './telemetry/gateway-metrics.ts';
-import { createJsonLogger } from './telemetry/json-logger.ts';
+import { createJsonLogger, type HostLogger, toPino } from './telemetry/json-logger.ts';
 import { formatMetrics, type MetricSamples } from './telemetry/metrics.ts';
 import { createTracing } from './telemetry/tracing/tracing.ts';
 import { createCircuitLog, createEpisodeLog } from './telemetry/upstream-log.ts';
@@ -74,8 +74,12 @@ interface OptionalGatewayOptions extends Omit<GatewaySettingOptions, 'upstream'>
 
 /** Dependencies of a gateway. */
 export interface GatewayDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random' | 'breakerMinimumCalls'> {
-  /** Logger of operations and problems. @default pino on standard output, with warnings and errors only */
-  logger?: Logger;
+  /**
+   * Logger of operations and problems: pino, that of Fastify, or another whose methods take fields and a message, such as `console`. One that is not of
+   * pino gets no lines of the level `debug`.
+   * @default pino on standard output, with warnings and errors only
+   */
+  logger?: HostLogger;
   /** Returns the current time. @default () => new Date() */
   now?: () => Date;
   /** Opens connections to the service. @default over the network */
@@ -184,7 +188,8 @@ export function buildGateway(
   { plugins = [], modules = [] }: Extensions = {},
 ): Gateway {
   assertRuntime();
-  const { logger = createJsonLogger('warn'), now = () => new Date() } = deps;
+  const { now = () => new Date() } = deps;
+  const logger = deps.logger === undefined ? createJsonLogger('warn') : toPino(deps.logger);
   const { endpoint, clients, rateLimits } = settings;
   const { counts, rateLimiters, cacheStores, remoteKeys, logSecret } =
     state ?? createGatewayState(logger, deps.monotonicNow);

@@ -36,7 +36,8 @@ export const TYPED_PROGRAM = `
 
   // @ts-expect-error The upstream is required.
   createGateway({});
-  // @ts-expect-error The logger must be a pino logger.
+  createGateway(options, { logger: console });
+  // @ts-expect-error The logger must have the methods.
   createGateway(options, { logger: console.log });
   // @ts-expect-error The type is not exported.
   type Withheld = import('notigraph').Config;

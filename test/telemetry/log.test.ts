@@ -1,10 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
+import { createGateway } from '../../src/gateway.ts';
 import { arrayOf, recordOf } from '../../src/lib/is-record.ts';
 import events from '../../src/modules/events.ts';
+import { defineModule } from '../../src/modules/index.ts';
 import topics from '../../src/modules/topics.ts';
 import { createJsonLogger, infoWriterOf } from '../../src/telemetry/json-logger.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -16,6 +18,8 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/http/pipeline.ts', 'createPipeline.handle');
 guards('src/errors/client-errors.ts', 'createClientErrors.log');
+guards('src/telemetry/json-logger.ts', 'isPino');
+guards('src/telemetry/json-logger.ts', 'toPino');
 guards('src/modules/events.ts', 'failuresIn');
 guards('src/telemetry/usage.ts', 'Usage.addResults');
 guards('src/http/respond.ts', 'createRespond');
@@ -346,4 +350,94 @@ it('keys, variables, bodies and ids are never logged', async () => {
   await gateway.send(`{ notificationGroups { id } # ${canary}\n }`, {}, { authorization: `ApiKey ${canary}` });
   expect(linesOf(gateway.log)).toHaveLength(3);
   expect(JSON.stringify(gateway.log)).not.toContain(canary);
+});
+
+describe('a logger of the host that is not one of pino', () => {
+  type Line = [level: string, fields: object, message: string | undefined];
+
+  /** Logger whose methods need their object. */
+  class HostLogs {
+    readonly #lines: Line[] = [];
+    readonly lines = () => this.#lines.map(([level, fields, message]) => [level, message, fields]);
+    isLevelEnabled() {
+      return true;
+    }
+    debug(fields: object, message?: string) {
+      this.#lines.push(['debug', fields, message]);
+    }
+    info(fields: object, message?: string) {
+      this.#lines.push(['info', fields, message]);
+    }
+    warn(fields: object, message?: string) {
+      this.#lines.push(['warn', fields, message]);
+    }
+    error(fields: object, message?: string) {
+      this.#lines.push(['error', fields, message]);
+    }
+  }
+
+  /** Module whose field logs once with each method of pino. */
+  const logging = defineModule('logging', ({ builder, declareCalls, requireScopes }) => {
+    builder.queryField('logs', (t) =>
+      t.boolean({
+        nullable: true,
+        description: 'Logs.',
+        extensions: { ...declareCalls('0'), ...requireScopes('logs:read') },
+        resolve(_root, _args, ctx) {
+          for (const level of ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const) {
+            ctx.logger[level]({ level_of: level, err: new Error('a cause') }, `said with ${level}`);
+          }
+          ctx.logger.child({ part: 'child' }).warn('without fields');
+          return true;
+        },
+      }),
+    );
+  });
+
+  async function logTo(logger: HostLogs) {
+    const upstream = await startService(() => ({ body: { data: [] } }));
+    onTestFinished(() => upstream[Symbol.asyncDispose]());
+    await using gateway = createGateway({ upstream: upstream.url, modules: [logging] }, { logger });
+    await gateway.fetch(gateway.endpoint, {
+      method: 'POST',
+      headers: { authorization: 'ApiKey a', 'content-type': 'application/json' },
+      body: JSON.stringify({ query: 'query Both { notificationGroups { id } logs }' }),
+    });
+  }
+
+  it('gets fields and message of each line from `info` on', async () => {
+    const logger = new HostLogs();
+    await logTo(logger);
+    const of = (level: string) => ({ level_of: level, err: expect.objectContaining({ message: 'a cause' }) });
+    expect(logger.lines()).toEqual([
+      ['info', 'said with info', of('info')],
+      ['warn', 'said with warn', of('warn')],
+      ['error', 'said with error', of('error')],
+      ['error', 'said with fatal', of('fatal')],
+      ['warn', 'without fields', { part: 'child' }],
+      ['info', 'operation', expect.objectContaining({ operation: 'Both', httpStatus: 200, upstreamCalls: 1 })],
+    ]);
+    expect(logger.lines().at(-1)?.[2]).not.toHaveProperty('calls'); // Only with the level `debug`.
+  });
+
+  it('can be `console`', async () => {
+    const info = vi.spyOn(console, 'info').mockImplementation(() => {});
+    onTestFinished(() => info.mockRestore());
+    const upstream = await startService(() => ({ body: { data: [] } }));
+    onTestFinished(() => upstream[Symbol.asyncDispose]());
+    await using gateway = createGateway({ upstream: upstream.url }, { logger: console });
+    await gateway.fetch(`${gateway.endpoint}?query={__typename}`, { headers: { 'x-requested-with': 'test' } });
+    expect(info.mock.calls).toEqual([[expect.objectContaining({ type: 'query', httpStatus: 200 }), 'operation']]);
+  });
+});
+
+it('a pino logger of the host gets lines of its own level', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const logger = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  await using gateway = createGateway(
+    { upstream: 'http://127.0.0.1:9' },
+    { logger: logger.child({ part: 'gateway' }) },
+  );
+  await gateway.fetch(`${gateway.endpoint}?query={__typename}`, { headers: { 'x-requested-with': 'test' } });
+  expect(lines).toMatchObject([{ level: 30, part: 'gateway', msg: 'operation', calls: [] }]);
 });

@@ -1,8 +1,8 @@
 // A gateway and its service in the process of tests.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Logger, pino } from 'pino';
-import { createGateway, type Gateway, type GatewayOptions } from '../../../src/gateway.ts';
+import { pino } from 'pino';
+import { createGateway, type Gateway, type GatewayDeps, type GatewayOptions } from '../../../src/gateway.ts';
 import { createSchema, endpointsOf } from '../../../src/graphql/schema.ts';
 import { unknownSetting } from '../../../src/settings/define.ts';
 import { GATEWAY_SETTINGS } from '../../../src/settings/settings.ts';
@@ -32,7 +32,7 @@ export interface TestGatewayOptions<Own extends string = string>
   /** Start time of the clock, which stands still until it is moved. @default the current time */
   now?: Date | string;
   /** Logger of the gateway. @default only unexpected errors, on standard output */
-  logger?: Logger;
+  logger?: NonNullable<GatewayDeps['logger']>;
 }
 
 /** Gateway and service in this process, without a port. Close it at the end of the tests. `Own` are the endpoints of the test. */
