@@ -90,8 +90,10 @@ export interface GatewayDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random'
 
 /** Gateway that can be mounted in a server. Dispose it to close its connections. */
 export interface Gateway extends AsyncDisposable {
-  /** Answers one request of a host that uses the Fetch API. */
-  fetch(request: Request): Promise<Response>;
+  /** Answers one request of a host that uses the Fetch API. Ignores what else the host passes, such as its environment. */
+  fetch(request: Request, ...others: readonly unknown[]): Promise<Response>;
+  /** Answers a request of a client in the same process, as the global `fetch`. An address without origin works too. */
+  fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
   /** Answers one request of `node:http`, `node:http2` or a framework on top of them. */
   listener: (request: NodeMessage, response: NodeReply) => void;
   /** Returns whether a request is for GraphiQL's page or one of its files, which a server should answer even while it sheds load. */

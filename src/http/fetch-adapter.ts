@@ -5,14 +5,23 @@ import { type HandleRequest, type IncomingRequest, schemeOf } from './message.ts
 import { bodyAlreadyRead, decodeBody, requestAborted } from './params.ts';
 import type { RunningRequests } from './pipeline.ts';
 
+/** Origin of addresses without one. It is no other upstream's, and known as that of this machine. */
+const LOCAL_ORIGIN = 'http://localhost';
+
+/** Creates the function for hosts. Called with an address, as by a client in the same process, it does what the global `fetch` does. */
 export const createFetchHandler =
   (handle: HandleRequest, running: RunningRequests) =>
-  async (request: Request): Promise<Response> => {
+  async (input: Request | URL | string, init?: RequestInit): Promise<Response> => {
+    const isAddress = typeof input === 'string' || 'href' in input;
+    const request = isAddress ? new Request(new URL(input, LOCAL_ORIGIN), init) : input;
     const incoming = new FetchRequest(request);
     running.enter();
     try {
       const { status, headers, body } = await handle(incoming);
-      return new Response(body ?? null, { status, headers });
+      if (isAddress) {
+        request.signal.throwIfAborted();
+      }
+      return new Response(body, { status, headers });
     } finally {
       running.leave();
     }

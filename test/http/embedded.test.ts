@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { pino } from 'pino';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createClient } from '../../packages/client/src/index.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { connectAgent, MCP } from '../support/agent.ts';
 import { guards } from '../support/guards.ts';
@@ -11,6 +12,7 @@ import { listen } from '../support/listen.ts';
 import { startService } from '../support/service.ts';
 
 guards('src/http/node-adapter.ts', 'createListener');
+guards('src/http/fetch-adapter.ts', 'createFetchHandler');
 guards('src/http/fetch-adapter.ts', 'FetchRequest.body');
 guards('src/http/node-adapter.ts', 'NodeRequest.body');
 
@@ -169,6 +171,51 @@ it.each<[string, (request: Request) => Promise<unknown> | unknown]>([
   expect({ status: response.status, code: errors[0].extensions.code, message: errors[0].message }).toMatchObject(
     ALREADY_READ,
   );
+});
+
+describe('a client in the same process', () => {
+  const notigraph = (fetch: typeof gateway.fetch) =>
+    createClient({ url: gateway.endpoint, authorization: 'ApiKey k', fetch, retries: false });
+
+  it('sends its requests with the gateway’s fetch, with and without an origin', async () => {
+    for (const url of [gateway.endpoint, `https://graphql.example.com${gateway.endpoint}`]) {
+      for (const address of [url, new URL(url, 'http://localhost')]) {
+        const client = createClient({ url: address, authorization: 'ApiKey k', fetch: gateway.fetch });
+        expect(await client.request(QUERY)).toMatchObject(groups);
+        expect(upstream.requests.at(-1)?.headers.authorization).toBe('ApiKey k');
+      }
+    }
+  });
+
+  it('is a fetch for other clients, and for hosts that pass their environment', async () => {
+    const likeGlobal: typeof globalThis.fetch = gateway.fetch;
+    const body = JSON.stringify({ query: QUERY });
+    const init = { method: 'POST', headers: HEADERS, body };
+    expect(await (await likeGlobal(gateway.endpoint, init)).json()).toEqual({ data: groups.data });
+    const host: { fetch(request: Request, env: { KV: string }, context: object): Promise<Response> } = gateway;
+    const request = new Request(`http://localhost${gateway.endpoint}`, init);
+    const environment = { KV: 'k', method: 'GET', headers: { authorization: 'ApiKey other' }, body: '{' };
+    expect(await (await host.fetch(request, environment, {})).json()).toEqual({ data: groups.data });
+    expect(upstream.requests.at(-1)?.headers.authorization).toBe('ApiKey k');
+  });
+
+  it('gets the reason of its signal, and then nothing goes on', async () => {
+    const held = await startService(() => new Promise(() => {}));
+    await using slow = createGateway({ upstream: held.url, endpoint: gateway.endpoint });
+    const signal = AbortSignal.abort(new Error('too early'));
+    await expect(notigraph(slow.fetch).request(QUERY, {}, { signal })).rejects.toThrow('too early');
+    expect(held.requests).toEqual([]);
+    const controller = new AbortController();
+    const request = notigraph(slow.fetch).request(QUERY, {}, { signal: controller.signal });
+    await expect.poll(() => held.requests).toHaveLength(1);
+    controller.abort(new Error('the user has left'));
+    await expect(request).rejects.toThrow('the user has left');
+    await held[Symbol.asyncDispose]();
+  });
+
+  it('gets an error for an address that is none', async () => {
+    await expect(gateway.fetch('http://')).rejects.toThrow('Invalid URL');
+  });
 });
 
 it('createGateway says at once that Bun is not supported', () => {
