@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { createAuthenticate, type Scheme } from './auth/authenticate.ts';
 import { createBrowserAccess } from './auth/browser-access.ts';
 import { createClientRules } from './auth/identity.ts';
+import { createIdentifySession, type SessionResult } from './auth/sessions.ts';
 import { createRemoteKeys } from './auth/signing-keys.ts';
 import { createClientErrors } from './errors/client-errors.ts';
 import { createContextFactory } from './graphql/context.ts';
@@ -25,7 +26,8 @@ import { createInFlightRequests } from './http/in-flight-requests.ts';
 import { createMcp, MCP_PATH } from './http/mcp/mcp-route.ts';
 import type { McpStreams } from './http/mcp/messages.ts';
 import { createToolServers } from './http/mcp/tool-server.ts';
-import { createListener, createRequestReader, type NodeMessage, type NodeReply } from './http/node-adapter.ts';
+import type { HostRequest, NodeMessage } from './http/message.ts';
+import { createListener, createRequestReader, type NodeReply } from './http/node-adapter.ts';
 import { createPipeline, createRequestStates, type HttpParts, RunningRequests } from './http/pipeline.ts';
 import { createRespond } from './http/respond.ts';
 import { createRouter } from './http/router.ts';
@@ -68,6 +70,12 @@ interface OptionalGatewayOptions extends Omit<GatewaySettingOptions, 'upstream'>
    * `instrumentation`; hooks of HTTP requests never run, and `createGateway` rejects plugins that have one. @default none
    */
   plugins?: readonly HostPlugin[];
+  /**
+   * Identifies people by sessions of your own; see docs/own-sessions.md. Called for each request to the endpoint. Those it returns are browsers, within
+   * the limits of `clients.browser`. Without a session, it returns undefined, and the header `Authorization` counts.
+   * @default only that header counts
+   */
+  authenticate?(request: HostRequest): SessionResult | Promise<SessionResult>; // A method, so that the parameter can have the type of a framework.
   /** Modules that add types, fields and endpoints to the schema; see docs/modules.md. @default none */
   modules?: readonly GatewayModule[];
 }
@@ -163,18 +171,22 @@ const CLIENT_TOKENS_PATH = '/client-tokens';
  * @throws {Error} as `buildGateway` does
  */
 export function createGateway(
-  { plugins, modules = [], upstream, ...options }: GatewayOptions,
+  { plugins, modules = [], authenticate, upstream, ...options }: GatewayOptions,
   deps?: GatewayDeps,
   state?: GatewayState,
 ): Gateway {
   const address = upstream instanceof URL ? upstream.href : upstream;
   const values = { ...options, ...(address !== undefined && { upstream: address }) };
-  const settings = parseOptions(values, Array.isArray(modules) ? modules.map(String) : modules);
-  return buildGateway(settings, deps, state, { modules, ...(plugins !== undefined && { plugins }) });
+  const settings = parseOptions(values, Array.isArray(modules) ? modules.map(String) : modules, authenticate);
+  return buildGateway(settings, deps, state, {
+    modules,
+    ...(plugins && { plugins }),
+    ...(authenticate && { authenticate }),
+  });
 }
 
 /** Code of the user that becomes part of a gateway. */
-export type Extensions = Pick<OptionalGatewayOptions, 'plugins' | 'modules'>;
+export type Extensions = Pick<OptionalGatewayOptions, 'plugins' | 'modules' | 'authenticate'>;
 
 /**
  * Builds a gateway of valid settings.
@@ -187,7 +199,7 @@ export function buildGateway(
   settings: GatewaySettings,
   deps: GatewayDeps = {},
   state?: GatewayState,
-  { plugins = [], modules = [] }: Extensions = {},
+  { plugins = [], modules = [], authenticate }: Extensions = {},
 ): Gateway {
   assertRuntime();
   const { now = () => new Date() } = deps;
@@ -272,6 +284,7 @@ export function buildGateway(
     accessLog(entry);
   });
   const pipeline = createPipeline(parts, {
+    identifySession: authenticate && browser && createIdentifySession(authenticate, browser),
     inFlight: createInFlightRequests(settings, logger, nameTenant, (...key) => upstreams.knows(...key)),
     trustedDocuments,
     createContext: createContextFactory(

@@ -89,7 +89,7 @@ export function createBrowserAccess(
 
   const verifiedTokens = createVerifiedTokenCache(createTokenVerifier(trusted, ceiling, now), keyFiles, now);
   const files: readonly WatchedFiles[] = [tenantFiles, ...keyFiles, ...certificates];
-  return { verifiedTokens, tenantKeys, clientTokens: issued, files };
+  return { verifiedTokens, tenantKeys, ceiling, clientTokens: issued, files };
 }
 
 function trust(options: TokenIssuer, keys: TrustedIssuer['keys']): TrustedIssuer {

@@ -35,13 +35,16 @@ const CLOCK_SKEW_SECONDS = 5;
 
 const clockSkewOf = ({ isGateway }: TrustedIssuer): number => (isGateway ? 0 : CLOCK_SKEW_SECONDS);
 
-/** Identity that a token proves, before the API key of its tenant is known. */
-export interface VerifiedToken
-  extends Required<Pick<Identity, 'tenant' | 'issuer' | 'withheldScopes'>>,
-    Pick<Identity, 'documents' | 'callerId'> {
-  readonly subject: string | undefined;
-  /** Granted scopes, without those that tokens cannot grant. */
+/** Person, or all of a tenant, and what they may do, before the API key of the tenant is known. */
+export interface Person
+  extends Required<Pick<Identity, 'tenant' | 'withheldScopes'>>,
+    Pick<Identity, 'subject' | 'issuer' | 'callerId'> {
+  /** Granted scopes, without those that nobody can be granted. */
   readonly scopes: ReadonlySet<Scope>;
+}
+
+/** Identity that a token proves. */
+export interface VerifiedToken extends Person, Pick<Identity, 'documents'> {
   /** Name of the only upstream that it is for, empty for one without a name; undefined if only the tenant determines it. */
   readonly upstreamName: string | undefined;
   /** Expiry in milliseconds since 1970, including the clock difference. */
@@ -72,20 +75,34 @@ export function createTokenVerifier(issuers: readonly TrustedIssuer[], ceiling: 
     for (const unused of ['jti', 'sub']) {
       readText(claims, unused); // A token whose claims have the wrong types is not trusted.
     }
-    const scopes = readWords(claims, issuer.scopeClaim).filter(isScope);
+    const scopes = readWords(claims, issuer.scopeClaim);
     const documents = issuer.isGateway ? toTexts(claims.documents) : undefined;
     const subject = readText(claims, issuer.subjectClaim) || undefined; // The gateway's own tokens have an empty one instead of none.
     return {
-      tenant,
-      subject,
-      issuer: issuer.issuer,
-      scopes: new Set(scopes.filter((scope) => ceiling.has(scope))),
-      withheldScopes: new Set(scopes.filter((scope) => !ceiling.has(scope))),
+      ...toPerson({ tenant, subject, issuer: issuer.issuer, scopes }, ceiling),
       documents: documents && new Set(documents),
       upstreamName: issuer.isGateway ? (readText(claims, 'upstream') ?? '') : undefined,
-      callerId: ['browser', tenant, issuer.issuer, subject ?? ''].join('\n'),
       expiresAt: ((claims.exp ?? 0) + clockSkewOf(issuer)) * 1000,
     };
+  };
+}
+
+/**
+ * Returns what a token or a session proves.
+ *
+ * @param from with the issuer of the token; none for a session, so that nobody has the limits or idempotency keys of another with the same subject
+ * @param ceiling scopes that can be granted
+ */
+export function toPerson(
+  { scopes, ...from }: Pick<Person, 'tenant' | 'subject' | 'issuer'> & { scopes: readonly string[] },
+  ceiling: ReadonlySet<Scope>,
+): Person {
+  const known = scopes.filter(isScope);
+  return {
+    ...from,
+    scopes: new Set(known.filter((scope) => ceiling.has(scope))),
+    withheldScopes: new Set(known.filter((scope) => !ceiling.has(scope))),
+    callerId: ['browser', from.tenant, from.issuer ?? '', from.subject ?? ''].join('\n'),
   };
 }
 

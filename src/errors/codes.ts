@@ -78,7 +78,7 @@ export const ERROR_CODES = {
   CSRF_REFUSED: {
     status: 403,
     meaning: 'A GET request could have been sent by a page of another site.',
-    remedy: 'Send `Authorization` or `GraphQL-Require-Preflight: true`.',
+    remedy: 'Send `Authorization` or `GraphQL-Require-Preflight: true`; with a session of your own server, the latter.',
   },
   NOT_FOUND: {
     status: 404,

@@ -115,7 +115,7 @@ const MAX_ASKED_LENGTH = 2_048;
 /** Name of a header (RFC 9110, 5.6.2). */
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 
-/** Allows all headers that the page asks for: the gateway ignores those that it doesn't know, and credentials are never in cookies. */
+/** Allows all headers that the page asks for: the gateway ignores those that it doesn't know, and lets no page of another origin send cookies. */
 function preflightHeaders(asked = ''): OutgoingResponse['headers'] {
   const names = asked.length > MAX_ASKED_LENGTH ? [] : asked.split(',').map((name) => name.trim());
   const allowed = names.filter((name) => HEADER_NAME.test(name)).join(', ');

@@ -38,6 +38,10 @@ class FetchRequest implements IncomingRequest {
     this.target = pathname + search;
   }
 
+  get source(): Request {
+    return this.#request;
+  }
+
   get scheme(): 'http' | 'https' {
     return schemeOf(this.#request.url.startsWith('https:'), this);
   }

@@ -15,13 +15,8 @@ export function queryOf({ target = '' }: IncomingRequest): string {
   return mark < 0 ? '' : target.slice(mark + 1);
 }
 
-/** Headers that a browser sends to another origin only after a successful CORS preflight. */
-const PREFLIGHTED_HEADERS = [
-  'authorization',
-  'graphql-require-preflight',
-  'apollo-require-preflight',
-  'x-requested-with',
-];
+/** Headers that a browser sends to another origin only after a successful CORS preflight, and never by itself. */
+const PREFLIGHTED_HEADERS = ['graphql-require-preflight', 'apollo-require-preflight', 'x-requested-with'];
 
 const isJsonType = (contentType: string | undefined): boolean =>
   contentType === 'application/json' || /^application\/(?:graphql\+)?json\s*(?:;|$)/i.test(contentType ?? '');
@@ -52,7 +47,7 @@ export function readHead(
     throw refuse('METHOD_NOT_ALLOWED', 'Use POST, or GET for queries.', { headers: { allow: 'GET, POST' } });
   }
   if (method === 'GET') {
-    requirePreflight(request);
+    requirePreflight(request, 'Authorization');
   } else {
     requireJson(request);
   }
@@ -62,12 +57,19 @@ export function readHead(
   return method;
 }
 
-/** Requires a header that triggers a CORS preflight: without one, browsers send GET requests to any origin. */
-function requirePreflight(request: IncomingRequest): void {
-  if (!PREFLIGHTED_HEADERS.some((name) => request.header(name) !== undefined)) {
+/**
+ * Requires a header that triggers a CORS preflight: without one, browsers send GET requests to any origin.
+ *
+ * @param credentials further headers that trigger one. `authorization` does if a page sets it, but a browser adds the password of a site by itself
+ * @throws {Refusal} CSRF_REFUSED
+ */
+export function requirePreflight(request: IncomingRequest, ...credentials: 'Authorization'[]): void {
+  const names = [...credentials, ...PREFLIGHTED_HEADERS];
+  if (!names.some((name) => request.header(name.toLowerCase()) !== undefined)) {
+    const accepted = [...credentials, '"GraphQL-Require-Preflight: true"'].join(', or ');
     throw refuse(
       'CSRF_REFUSED',
-      'GET requests require a header that prevents cross-site request forgery: send Authorization, or "GraphQL-Require-Preflight: true".',
+      `GET requests require a header that prevents cross-site request forgery: send ${accepted}.`,
     );
   }
 }

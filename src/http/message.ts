@@ -1,7 +1,15 @@
 // Requests and responses as the pipeline and the other routes see them.
 
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
 import type { Signal } from '../lib/signal.ts';
+
+/** Request of `node:http` or `node:http2`. */
+export type NodeMessage = Readable & Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders' | 'socket'>;
+
+/** Request as a host passes it. */
+export type HostRequest = NodeMessage | Request;
 
 /** Request from `node:http` or the Fetch API, in the form that the pipeline reads. */
 export interface IncomingRequest {
@@ -16,6 +24,8 @@ export interface IncomingRequest {
   readonly host: string | undefined;
   /** IP address at the other end of the connection; undefined if it is unknown. */
   readonly remoteAddress: string | undefined;
+  /** Request as the host has passed it; undefined for one of the gateway itself, such as the call of a tool. */
+  readonly source?: HostRequest;
   /** Aborted when the client disconnects. */
   readonly signal: Signal;
   /** Returns the value of a header. The name must be in lower case. */

@@ -1,16 +1,19 @@
 // Connects the gateway to `node:http`, the same interface of `node:http2`, and frameworks based on them.
 
-import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
-import type { Readable, Writable } from 'node:stream';
+import type { OutgoingHttpHeaders } from 'node:http';
+import type { Writable } from 'node:stream';
 import { bodyTooLarge } from '../errors/codes.ts';
 import { memoize } from '../lib/memoize.ts';
 import { Abort } from '../lib/signal.ts';
-import { type HandleRequest, type IncomingRequest, type OutgoingResponse, schemeOf } from './message.ts';
+import {
+  type HandleRequest,
+  type IncomingRequest,
+  type NodeMessage,
+  type OutgoingResponse,
+  schemeOf,
+} from './message.ts';
 import { bodyAlreadyRead, decodeBody, requestAborted, toBytes } from './params.ts';
 import type { RunningRequests } from './pipeline.ts';
-
-/** Request of `node:http` or `node:http2`. */
-export type NodeMessage = Readable & Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders' | 'socket'>;
 
 /** Response of `node:http` or `node:http2`. */
 export type NodeReply = Writable & { writeHead(status: number, headers: OutgoingHttpHeaders): unknown };
@@ -64,6 +67,10 @@ class NodeRequest implements IncomingRequest {
     this.problem = duplicate && `The ${duplicate} header occurs more than once. Send it once.`;
     const isOneHost = (headers.host ?? this.#host) === this.#host;
     this.target = duplicate === undefined && isOneHost && isValidHost(this.#host) ? originForm(this.#url) : undefined;
+  }
+
+  get source(): NodeMessage {
+    return this.#request;
   }
 
   get scheme(): 'http' | 'https' {

@@ -5,8 +5,12 @@ import type { SettingProblem } from './define.ts';
 import { OWN_SECRETS } from './kinds.ts';
 import type { GatewaySettings } from './settings.ts';
 
-/** Returns the settings that contradict each other or miss another one. */
-export function findConflicts(settings: GatewaySettings): SettingProblem[] {
+/**
+ * Returns the settings that contradict each other or miss another one.
+ *
+ * @param hasSessions whether the host identifies browsers by its own sessions
+ */
+export function findConflicts(settings: GatewaySettings, hasSessions = false): SettingProblem[] {
   const { clients, clientTokens, trustedDocuments, upstream, upstreams, cache } = settings;
   const { server, browser } = clients;
   const issuers = browser?.issuers.map(({ issuer }) => issuer) ?? [];
@@ -18,9 +22,14 @@ export function findConflicts(settings: GatewaySettings): SettingProblem[] {
       'cannot be combined with upstream; use only one of them',
     ],
     [
-      browser !== undefined && issuers.length === 0 && clientTokens === undefined,
+      browser !== undefined && issuers.length === 0 && clientTokens === undefined && !hasSessions,
       'clients.browser',
       'needs issuers, or clientTokens at the top level',
+    ],
+    [
+      browser === undefined && hasSessions,
+      'authenticate',
+      'needs clients.browser, with the tenants and scopes of sessions',
     ],
     [
       browser !== undefined && browser.tenants === undefined && browser.tenantKeys === undefined,

@@ -43,18 +43,28 @@ const withoutEnv = (message: string): string =>
  * Validates the options of `createGateway` and applies defaults.
  *
  * @param modules texts in place of its modules
+ * @param authenticate function for sessions of the host. @default none
  * @throws {TypeError} that names every unknown, undefined or invalid option
  */
-export function parseOptions(options: Readonly<Record<string, unknown>>, modules: unknown = []): GatewaySettings {
+export function parseOptions(
+  options: Readonly<Record<string, unknown>>,
+  modules: unknown = [],
+  authenticate?: unknown,
+): GatewaySettings {
   const names = Object.keys(GATEWAY_SETTINGS);
   const isKnown = (name: string) => names.includes(name);
   const values = { ...Object.fromEntries(Object.entries(options).filter(([name]) => isKnown(name))), modules };
-  const { settings, problems = [] } = parseSettings(values, GATEWAY_TABLE, findConflicts);
+  const conflictsOf = (parsed: GatewaySettings) => findConflicts(parsed, authenticate !== undefined);
+  const { settings, problems = [] } = parseSettings(values, GATEWAY_TABLE, conflictsOf);
   const unknown = Object.keys(options).filter((name) => !isKnown(name));
   const sentences = [
     ...(options.upstream === undefined && options.upstreams === undefined ? [NO_UPSTREAM] : []),
     ...(Array.isArray(modules) ? [] : ['modules must be a list.']),
-    ...unknown.map((name) => `createGateway has ${unknownSetting(name, [...names, 'plugins', 'modules'], 'option')}.`),
+    ...(['function', 'undefined'].includes(typeof authenticate) ? [] : ['authenticate must be a function.']),
+    ...unknown.map(
+      (name) =>
+        `createGateway has ${unknownSetting(name, [...names, 'plugins', 'modules', 'authenticate'], 'option')}.`,
+    ),
     ...problems.map((problem) => withoutEnv(toSentence(problem))),
   ];
   if (settings === undefined || sentences.length > 0) {

@@ -25,7 +25,7 @@ export type KnownErrorCode =
   | 'SIGN_IN_UNAVAILABLE'
   /** The credential does not permit this. The message names the missing scope, the setting, the key or the subject. Use a credential that permits it, or ask the operator to permit it. */
   | 'FORBIDDEN'
-  /** A GET request could have been sent by a page of another site. Send `Authorization` or `GraphQL-Require-Preflight: true`. */
+  /** A GET request could have been sent by a page of another site. Send `Authorization` or `GraphQL-Require-Preflight: true`; with a session of your own server, the latter. */
   | 'CSRF_REFUSED'
   /** The path is unknown. Use the path in the message. */
   | 'NOT_FOUND'

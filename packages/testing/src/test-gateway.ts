@@ -88,7 +88,7 @@ const ORIGIN = 'http://gateway.test';
 const FOREIGN = ['upstream', 'upstreams', 'proxy', 'tls'];
 
 const OPTIONS = [
-  ...['records', 'endpoints', 'traits', 'now', 'logger', 'plugins', 'modules'],
+  ...['records', 'endpoints', 'traits', 'now', 'logger', 'plugins', 'modules', 'authenticate'],
   ...Object.keys(GATEWAY_SETTINGS).filter((name) => !FOREIGN.includes(name)),
 ];
 
