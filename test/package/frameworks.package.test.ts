@@ -39,6 +39,14 @@ const OWN = [
   'vitest',
 ];
 
+/** Functions of the user, as docs/client.md and docs/own-sessions.md explain them. */
+const APP_TYPES = `
+  declare function getToken(): Promise<string>;
+  declare function userOf(cookie: string | null | undefined): Promise<{ id: string; tenant: string } | undefined>;
+`;
+
+const SESSIONS = blocks(read('docs/own-sessions.md'), 'ts');
+
 const EMBEDDING = blocks(read('docs/embedding.md'), 'ts');
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
@@ -51,6 +59,7 @@ beforeAll(async () => {
   for (const file of ['package.json', 'package-lock.json', '.npmrc']) {
     await cp(join(ROOT, 'test/package/frameworks', file), folder.path(file));
   }
+  await writeFile(folder.path('app.d.ts'), APP_TYPES);
   const { gateway: tarball } = await packProject(folder.path());
   await run('npm', ['install', '--no-audit', '--no-fund', tarball], { cwd: folder.path() });
   for (const name of OWN) {
@@ -104,7 +113,6 @@ it('all TypeScript of the docs compiles in strict mode, as printed', async () =>
       }));
     });
   await mkdir(folder.path('docs'));
-  await writeFile(folder.path('app.d.ts'), 'declare function getToken(): Promise<string>;'); // Explained in docs/client.md.
   for (const { file, program } of programs) {
     await writeFile(folder.path(file), program);
   }
@@ -159,7 +167,8 @@ it('graphql-codegen makes a manifest of operations with a module, as docs/fronte
 });
 
 /** Returns a program of docs/embedding.md, which begins with the name of its file. */
-const recipeOf = (name: string): string => EMBEDDING.find((block) => block.startsWith(`// ${name}\n`)) ?? '';
+const recipeOf = (name: string, page = EMBEDDING): string =>
+  page.find((block) => block.startsWith(`// ${name}\n`)) ?? '';
 
 interface Host extends AsyncDisposable {
   post(path: string, body: string): Promise<{ status: number; body: unknown }>;
@@ -202,11 +211,16 @@ async function startHost(
 }
 
 /** Starts a recipe with the address of the sandbox and another port. */
-async function startRecipe(name: string, program: string, answers = answersHttp1): Promise<Host> {
+async function startRecipe(
+  name: string,
+  program: string,
+  answers = answersHttp1,
+  env: NodeJS.ProcessEnv = {},
+): Promise<Host> {
   const port = await findFreePort();
   await writeFile(folder.path(name), program.replace(SERVICE, sandbox.url).replace('4000', String(port)));
   expect(compile([name])).toBe('');
-  return startHost([folder.path('built', name.replace('.ts', '.js'))], port, {}, answers);
+  return startHost([folder.path('built', name.replace('.ts', '.js'))], port, env, answers);
 }
 
 const QUERY = JSON.stringify({ query: '{ notificationGroups { name } }' });
@@ -251,6 +265,54 @@ describe('the recipe of docs/embedding.md', () => {
     );
     await expectGateway(host, '/api/graphql');
   });
+});
+
+it.each(['fetch', 'express', 'nest', 'fastify'])(
+  'the program of docs/own-sessions.md for %s serves who is signed in, and nobody else',
+  async (host) => {
+    const name = `${host}-sessions.ts`;
+    const store = `const userOf = async (cookie: string | null | undefined) =>
+      cookie === 'session=1' ? { id: 'ada', tenant: 'acme' } : undefined;\n`;
+    const env = { ACME_KEY: SANDBOX_KEYS.development };
+    await using started = await startRecipe(name, recipeOf(name, SESSIONS) + store, answersHttp1, env);
+    const { url } = started;
+    const ask = async (method: 'GET' | 'POST', headers: Record<string, string>) => {
+      const address = `${url}/graphql${method === 'GET' ? '?query={notificationGroups{name}}' : ''}`;
+      const all = { 'content-type': 'application/json', ...headers };
+      const response = await fetch(address, { method, headers: all, ...(method === 'POST' && { body: QUERY }) });
+      return { status: response.status, body: await response.json() };
+    };
+    const cookie = 'session=1';
+    expect(await ask('POST', { cookie })).toMatchObject(GROUPS);
+    expect(await ask('GET', { cookie, 'x-requested-with': 'page' })).toMatchObject(GROUPS);
+    expect(await ask('GET', { cookie })).toMatchObject(failureOf(403, 'CSRF_REFUSED'));
+    for (const headers of [{}, { cookie: 'session=2' }, { authorization: `ApiKey ${SANDBOX_KEYS.development}` }]) {
+      expect(await ask('POST', headers)).toMatchObject(failureOf(401, 'UNAUTHENTICATED'));
+    }
+  },
+);
+
+it('the programs of docs/vue.md show a workflow', async () => {
+  await using gateway = await startGateway({ service: 'sandbox' });
+  const [vue = '', svelte = '', ...others] = blocks(read('docs/vue.md'), 'ts').map((program) =>
+    program
+      .replace(GATEWAY, new URL(gateway.url).origin)
+      .replace('await getToken()', `'${SANDBOX_KEYS.development}'`)
+      .replace('Bearer', 'ApiKey'),
+  );
+  expect(others).toEqual([]);
+  const shown = {
+    'vue-app.ts': `import { renderToString } from 'vue/server-renderer';\n${vue}console.log(await renderToString(app));\n`,
+    'svelte-app.ts': `${svelte}workflow.subscribe(({ data }) => data && console.log(data.workflow?.name));\n`,
+  };
+  for (const [file, program] of Object.entries(shown)) {
+    await writeFile(folder.path(file), program);
+  }
+  expect(compile(Object.keys(shown))).toBe('');
+  const outputOf = async (file: string) => (await run(process.execPath, [folder.path('built', file)])).stdout;
+  expect(await outputOf('vue-app.js')).toBe('<h1>Payment failed</h1>\n');
+  expect(await outputOf('svelte-app.js')).toBe('Payment failed\n');
+  expect(gateway.upstream('GET /v1/workflows/')).toHaveLength(2);
 });
 
 it('the recipe for Next.js serves the gateway with GraphiQL from a folder with only its standalone output', async () => {
