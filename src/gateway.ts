@@ -6,7 +6,6 @@ import type { Logger } from 'pino';
 import { createAuthenticate, type Scheme } from './auth/authenticate.ts';
 import { createBrowserAccess } from './auth/browser-access.ts';
 import { createClientRules } from './auth/identity.ts';
-import { createIdentifySession, type SessionResult } from './auth/sessions.ts';
 import { createRemoteKeys } from './auth/signing-keys.ts';
 import { createClientErrors } from './errors/client-errors.ts';
 import { createContextFactory } from './graphql/context.ts';
@@ -26,12 +25,13 @@ import { createInFlightRequests } from './http/in-flight-requests.ts';
 import { createMcp, MCP_PATH } from './http/mcp/mcp-route.ts';
 import type { McpStreams } from './http/mcp/messages.ts';
 import { createToolServers } from './http/mcp/tool-server.ts';
-import type { HostRequest, NodeMessage } from './http/message.ts';
+import type { NodeMessage } from './http/message.ts';
 import { createListener, createRequestReader, type NodeReply } from './http/node-adapter.ts';
 import { createPipeline, createRequestStates, type HttpParts, RunningRequests } from './http/pipeline.ts';
 import { createRespond } from './http/respond.ts';
 import { createRouter } from './http/router.ts';
 import { createKnownHosts, createUpstreamSelector } from './http/select-upstream.ts';
+import { createIdentifySession, type SessionResult } from './http/sessions.ts';
 import { watchFiles } from './lib/files/file-watcher.ts';
 import { assertInstalled, assertRuntime } from './lib/optional-packages.ts';
 import { createRateLimiters } from './rate-limits/redis-rate-limiter.ts';
@@ -75,7 +75,7 @@ interface OptionalGatewayOptions extends Omit<GatewaySettingOptions, 'upstream'>
    * the limits of `clients.browser`. Without a session, it returns undefined, and the header `Authorization` counts.
    * @default only that header counts
    */
-  authenticate?(request: HostRequest): SessionResult | Promise<SessionResult>; // A method, so that the parameter can have the type of a framework.
+  authenticate?(request: NodeMessage | Request): SessionResult | Promise<SessionResult>; // A method, so that the parameter can have the type of a framework.
   /** Modules that add types, fields and endpoints to the schema; see docs/modules.md. @default none */
   modules?: readonly GatewayModule[];
 }
@@ -171,18 +171,14 @@ const CLIENT_TOKENS_PATH = '/client-tokens';
  * @throws {Error} as `buildGateway` does
  */
 export function createGateway(
-  { plugins, modules = [], authenticate, upstream, ...options }: GatewayOptions,
+  { plugins = [], modules = [], authenticate, upstream, ...options }: GatewayOptions,
   deps?: GatewayDeps,
   state?: GatewayState,
 ): Gateway {
   const address = upstream instanceof URL ? upstream.href : upstream;
   const values = { ...options, ...(address !== undefined && { upstream: address }) };
-  const settings = parseOptions(values, Array.isArray(modules) ? modules.map(String) : modules, authenticate);
-  return buildGateway(settings, deps, state, {
-    modules,
-    ...(plugins && { plugins }),
-    ...(authenticate && { authenticate }),
-  });
+  const settings = parseOptions(values, Array.isArray(modules) ? modules.map(String) : modules, Boolean(authenticate));
+  return buildGateway(settings, deps, state, { plugins, modules, ...(authenticate && { authenticate }) });
 }
 
 /** Code of the user that becomes part of a gateway. */

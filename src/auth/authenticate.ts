@@ -12,7 +12,7 @@ import {
   normalizeScheme,
 } from './identity.ts';
 import type { TenantKeys } from './tenants.ts';
-import type { Person, VerifiedToken, VerifiedTokenCache } from './token-verifier.ts';
+import type { Person, VerifiedTokenCache } from './token-verifier.ts';
 
 export type Scheme = 'ApiKey' | 'Bearer';
 
@@ -54,7 +54,6 @@ export function createAuthenticate(
             credential: authorization,
             upstreamName: browser?.tenantKeys.upstreamOfKey(authorization),
             scopes: 'all',
-            documents: undefined,
             callerId: authorization,
           }
         : undefined;
@@ -109,16 +108,13 @@ export function createAuthenticate(
 }
 
 /** Returns undefined if the gateway has no API key of the tenant, or the tenant has moved to another upstream than the token's. */
-export function identityOf(
-  token: Person & Partial<Pick<VerifiedToken, 'documents' | 'upstreamName'>>,
-  tenantKeys: TenantKeys,
-): Identity | undefined {
+export function identityOf(token: Person, tenantKeys: TenantKeys): Identity | undefined {
   const credential = tenantKeys.credentialOf(token.tenant);
   const upstreamName = tenantKeys.upstreamOf(token.tenant);
   if (credential === undefined || (token.upstreamName !== undefined && token.upstreamName !== (upstreamName ?? ''))) {
     return undefined;
   }
-  return { documents: undefined, ...token, clientKind: 'browser', credential, upstreamName };
+  return { ...token, clientKind: 'browser', credential, upstreamName };
 }
 
 const CREDENTIALS = { ApiKey: '<your key>', Bearer: '<your token>' } as const satisfies Record<Scheme, string>;
@@ -141,11 +137,9 @@ function toRefusal({ message, reason }: AuthenticationError, authorization: stri
   return refuse('UNAUTHENTICATED', message, { reason, headers: challenge(schemes, details) });
 }
 
-/** Creates the refusal of a request that needs a credential, and has none; `hasSessions`: nor a session of the host. */
-export const missingCredential = (schemes: readonly Scheme[], hasSessions = false): Refusal => {
-  const message = hasSessions ? 'The request has no session. Sign in.' : malformed(schemes, 'missing').message;
-  return refuse('UNAUTHENTICATED', message, { headers: challenge(schemes) });
-};
+/** Creates the refusal of a request that needs a credential, and has none. */
+export const missingCredential = (schemes: readonly Scheme[]): Refusal =>
+  refuse('UNAUTHENTICATED', malformed(schemes, 'missing').message, { headers: challenge(schemes) });
 
 /**
  * Returns the header that names the accepted schemes.

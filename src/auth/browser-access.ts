@@ -26,6 +26,8 @@ import { createTokenVerifier, createVerifiedTokenCache, readText, type TrustedIs
  */
 const WAITING_SHARE = 1 / 2;
 
+export type BrowserAccess = NonNullable<ReturnType<typeof createBrowserAccess>>;
+
 /**
  * Creates the services for browsers; undefined if they are not served.
  *

@@ -22,7 +22,7 @@ export interface Identity {
   /** Scopes that its token names, but the configuration doesn't permit. @default none */
   readonly withheldScopes?: ReadonlySet<Scope>;
   /** SHA-256 of the only documents it may send; undefined if only the mode of its kind of client applies. */
-  readonly documents: ReadonlySet<string> | undefined;
+  readonly documents?: ReadonlySet<string> | undefined;
   /** Name of the tenant; undefined for servers, which send only a key. */
   readonly tenant?: string;
   /** User, for rate limits, idempotency keys, the audit log, and records of which a token reaches only its own; undefined if the token names none. */
@@ -37,7 +37,6 @@ export const ANONYMOUS: Identity = {
   clientKind: 'anonymous',
   credential: undefined,
   scopes: new Set(),
-  documents: undefined,
   callerId: 'anonymous',
 };
 

@@ -35,18 +35,10 @@ const CLOCK_SKEW_SECONDS = 5;
 
 const clockSkewOf = ({ isGateway }: TrustedIssuer): number => (isGateway ? 0 : CLOCK_SKEW_SECONDS);
 
-/** Person, or all of a tenant, and what they may do, before the API key of the tenant is known. */
-export interface Person
-  extends Required<Pick<Identity, 'tenant' | 'withheldScopes'>>,
-    Pick<Identity, 'subject' | 'issuer' | 'callerId'> {
-  /** Granted scopes, without those that nobody can be granted. */
-  readonly scopes: ReadonlySet<Scope>;
-}
+/** Identity that a token or a session proves, before the API key of its tenant is known. A token for an upstream without a name has an empty one. */
+export type Person = Omit<Identity, 'clientKind' | 'credential'> & { tenant: string; scopes: ReadonlySet<Scope> };
 
-/** Identity that a token proves. */
-export interface VerifiedToken extends Person, Pick<Identity, 'documents'> {
-  /** Name of the only upstream that it is for, empty for one without a name; undefined if only the tenant determines it. */
-  readonly upstreamName: string | undefined;
+export interface VerifiedToken extends Person {
   /** Expiry in milliseconds since 1970, including the clock difference. */
   readonly expiresAt: number;
 }
@@ -75,7 +67,7 @@ export function createTokenVerifier(issuers: readonly TrustedIssuer[], ceiling: 
     for (const unused of ['jti', 'sub']) {
       readText(claims, unused); // A token whose claims have the wrong types is not trusted.
     }
-    const scopes = readWords(claims, issuer.scopeClaim);
+    const scopes = readWords(claims, issuer.scopeClaim).filter(isScope);
     const documents = issuer.isGateway ? toTexts(claims.documents) : undefined;
     const subject = readText(claims, issuer.subjectClaim) || undefined; // The gateway's own tokens have an empty one instead of none.
     return {
@@ -87,21 +79,19 @@ export function createTokenVerifier(issuers: readonly TrustedIssuer[], ceiling: 
   };
 }
 
+type Proof = Pick<Person, 'tenant' | 'subject' | 'issuer'> & { scopes: readonly Scope[] };
+
 /**
  * Returns what a token or a session proves.
  *
  * @param from with the issuer of the token; none for a session, so that nobody has the limits or idempotency keys of another with the same subject
  * @param ceiling scopes that can be granted
  */
-export function toPerson(
-  { scopes, ...from }: Pick<Person, 'tenant' | 'subject' | 'issuer'> & { scopes: readonly string[] },
-  ceiling: ReadonlySet<Scope>,
-): Person {
-  const known = scopes.filter(isScope);
+export function toPerson({ scopes, ...from }: Proof, ceiling: ReadonlySet<Scope>): Person {
   return {
     ...from,
-    scopes: new Set(known.filter((scope) => ceiling.has(scope))),
-    withheldScopes: new Set(known.filter((scope) => !ceiling.has(scope))),
+    scopes: new Set(scopes.filter((scope) => ceiling.has(scope))),
+    withheldScopes: new Set(scopes.filter((scope) => !ceiling.has(scope))),
     callerId: ['browser', from.tenant, from.issuer ?? '', from.subject ?? ''].join('\n'),
   };
 }

@@ -14,13 +14,12 @@ export const createFetchHandler =
   async (input: Request | URL | string, init?: RequestInit): Promise<Response> => {
     const isAddress = typeof input === 'string' || 'href' in input;
     const request = isAddress ? new Request(new URL(input, LOCAL_ORIGIN), init) : input;
+    const client = isAddress ? request.signal : undefined;
     const incoming = new FetchRequest(request);
     running.enter();
     try {
       const { status, headers, body } = await handle(incoming);
-      if (isAddress) {
-        request.signal.throwIfAborted();
-      }
+      client?.throwIfAborted();
       return new Response(body, { status, headers });
     } finally {
       running.leave();
@@ -28,49 +27,45 @@ export const createFetchHandler =
   };
 
 class FetchRequest implements IncomingRequest {
-  readonly #request: Request;
+  readonly source: Request;
   readonly target: string;
   readonly remoteAddress = undefined;
 
   constructor(request: Request) {
-    this.#request = request;
+    this.source = request;
     const { pathname, search } = new URL(request.url);
     this.target = pathname + search;
   }
 
-  get source(): Request {
-    return this.#request;
-  }
-
   get scheme(): 'http' | 'https' {
-    return schemeOf(this.#request.url.startsWith('https:'), this);
+    return schemeOf(this.source.url.startsWith('https:'), this);
   }
 
   get host(): string {
-    return new URL(this.#request.url).host;
+    return new URL(this.source.url).host;
   }
 
   get method(): string {
-    return this.#request.method;
+    return this.source.method;
   }
 
   get signal(): AbortSignal {
-    return this.#request.signal;
+    return this.source.signal;
   }
 
   /** Leaves it to the host to encode contents: Next.js removes the header `content-encoding` of responses. */
   header(name: string): string | undefined {
-    return name === 'accept-encoding' ? undefined : (this.#request.headers.get(name) ?? undefined);
+    return name === 'accept-encoding' ? undefined : (this.source.headers.get(name) ?? undefined);
   }
 
   async body(maxBytes: number): Promise<string> {
-    if (this.#request.bodyUsed || this.#request.body?.locked === true) {
+    if (this.source.bodyUsed || this.source.body?.locked === true) {
       throw bodyAlreadyRead();
     }
     const chunks: Uint8Array[] = [];
     let size = 0;
     try {
-      const reader = this.#request.body?.getReader();
+      const reader = this.source.body?.getReader();
       for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
         size += part.value.byteLength;
         if (size > maxBytes) {
@@ -86,6 +81,6 @@ class FetchRequest implements IncomingRequest {
   }
 
   toFetchRequest(): Request {
-    return this.#request;
+    return this.source;
   }
 }

@@ -46,9 +46,8 @@ export function readHead(
   if (method !== 'GET' && method !== 'POST') {
     throw refuse('METHOD_NOT_ALLOWED', 'Use POST, or GET for queries.', { headers: { allow: 'GET, POST' } });
   }
-  if (method === 'GET') {
-    requirePreflight(request, 'Authorization');
-  } else {
+  requirePreflight(request, 'Authorization');
+  if (method === 'POST') {
     requireJson(request);
   }
   if (mediaType === undefined) {
@@ -58,14 +57,14 @@ export function readHead(
 }
 
 /**
- * Requires a header that triggers a CORS preflight: without one, browsers send GET requests to any origin.
+ * Requires a header that triggers a CORS preflight of a GET request: without one, browsers send it to any origin.
  *
  * @param credentials further headers that trigger one. `authorization` does if a page sets it, but a browser adds the password of a site by itself
  * @throws {Refusal} CSRF_REFUSED
  */
 export function requirePreflight(request: IncomingRequest, ...credentials: 'Authorization'[]): void {
   const names = [...credentials, ...PREFLIGHTED_HEADERS];
-  if (!names.some((name) => request.header(name.toLowerCase()) !== undefined)) {
+  if (request.method === 'GET' && !names.some((name) => request.header(name.toLowerCase()) !== undefined)) {
     const accepted = [...credentials, '"GraphQL-Require-Preflight: true"'].join(', or ');
     throw refuse(
       'CSRF_REFUSED',

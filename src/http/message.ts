@@ -8,9 +8,6 @@ import type { Signal } from '../lib/signal.ts';
 /** Request of `node:http` or `node:http2`. */
 export type NodeMessage = Readable & Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders' | 'socket'>;
 
-/** Request as a host passes it. */
-export type HostRequest = NodeMessage | Request;
-
 /** Request from `node:http` or the Fetch API, in the form that the pipeline reads. */
 export interface IncomingRequest {
   readonly method: string;
@@ -25,7 +22,7 @@ export interface IncomingRequest {
   /** IP address at the other end of the connection; undefined if it is unknown. */
   readonly remoteAddress: string | undefined;
   /** Request as the host has passed it; undefined for one of the gateway itself, such as the call of a tool. */
-  readonly source?: HostRequest;
+  readonly source?: NodeMessage | Request;
   /** Aborted when the client disconnects. */
   readonly signal: Signal;
   /** Returns the value of a header. The name must be in lower case. */

@@ -5,13 +5,8 @@ import type { Writable } from 'node:stream';
 import { bodyTooLarge } from '../errors/codes.ts';
 import { memoize } from '../lib/memoize.ts';
 import { Abort } from '../lib/signal.ts';
-import {
-  type HandleRequest,
-  type IncomingRequest,
-  type NodeMessage,
-  type OutgoingResponse,
-  schemeOf,
-} from './message.ts';
+import type { NodeMessage } from './message.ts';
+import { type HandleRequest, type IncomingRequest, type OutgoingResponse, schemeOf } from './message.ts';
 import { bodyAlreadyRead, decodeBody, requestAborted, toBytes } from './params.ts';
 import type { RunningRequests } from './pipeline.ts';
 
@@ -48,7 +43,7 @@ export function createRequestReader<Result>(read: (request: IncomingRequest) => 
 }
 
 class NodeRequest implements IncomingRequest {
-  readonly #request: NodeMessage;
+  readonly source: NodeMessage;
   readonly #url: string;
   /** Host in the headers. In HTTP/2, it is `:authority`, which `Host` may only repeat (RFC 9113, 8.3.1). */
   readonly #host: string | undefined;
@@ -59,7 +54,7 @@ class NodeRequest implements IncomingRequest {
 
   constructor(request: NodeMessage, isValidHost: (host: string | undefined) => boolean) {
     const { method = '', headers } = request;
-    this.#request = request;
+    this.source = request;
     this.method = method;
     this.#url = urlOf(request);
     this.#host = this.header(':authority') ?? headers.host;
@@ -69,12 +64,8 @@ class NodeRequest implements IncomingRequest {
     this.target = duplicate === undefined && isOneHost && isValidHost(this.#host) ? originForm(this.#url) : undefined;
   }
 
-  get source(): NodeMessage {
-    return this.#request;
-  }
-
   get scheme(): 'http' | 'https' {
-    return schemeOf('encrypted' in this.#request.socket, this);
+    return schemeOf('encrypted' in this.source.socket, this);
   }
 
   get host(): string | undefined {
@@ -83,15 +74,15 @@ class NodeRequest implements IncomingRequest {
   }
 
   get remoteAddress(): string | undefined {
-    return this.#request.socket.remoteAddress;
+    return this.source.socket.remoteAddress;
   }
 
   header(name: string): string | undefined {
-    return this.#request.headers[name]?.toString();
+    return this.source.headers[name]?.toString();
   }
 
   body(maxBytes: number): Promise<string> {
-    const request = this.#request;
+    const request = this.source;
     return new Promise((resolve, reject) => {
       if (this.signal.aborted) {
         throw requestAborted();
@@ -127,7 +118,7 @@ class NodeRequest implements IncomingRequest {
   toFetchRequest(): Request {
     const { host = 'localhost' } = this;
     const headers = new Headers({ host });
-    for (const [name, value] of Object.entries(this.#request.headers)) {
+    for (const [name, value] of Object.entries(this.source.headers)) {
       if (value !== undefined && !name.startsWith(':')) {
         headers.set(name, value.toString());
       }

@@ -5,7 +5,6 @@ import type { GraphQLParams } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import { type Authenticate, missingCredential, type Scheme } from '../auth/authenticate.ts';
 import { type Identity, isVerified, type RulesByClientKind } from '../auth/identity.ts';
-import type { IdentifySession } from '../auth/sessions.ts';
 import { Refusal, type RefusalError } from '../errors/codes.ts';
 import type { CreateContext, GatewayContext, OperationRequest, RequestFlags } from '../graphql/context.ts';
 import type { Operation } from '../graphql/documents/prepared-documents.ts';
@@ -19,17 +18,10 @@ import type { Admission, AdmissionAllowance } from './admission.ts';
 import { createAddressOf } from './client-address.ts';
 import type { Cors } from './cors.ts';
 import type { Prepare } from './engine.ts';
-import { bypassesCache, pathOf, queryOf, readHead, requirePreflight } from './head.ts';
+import { bypassesCache, pathOf, queryOf, readHead } from './head.ts';
 import type { InFlightRequests } from './in-flight-requests.ts';
 import { lazyRequest } from './lazy-request.ts';
-import {
-  type HandleRequest,
-  type HostRequest,
-  type IncomingRequest,
-  type OutgoingResponse,
-  REQUEST_ID,
-  toRequestId,
-} from './message.ts';
+import { type HandleRequest, type IncomingRequest, type OutgoingResponse, REQUEST_ID, toRequestId } from './message.ts';
 import { type Params, paramsFromBody, paramsFromQuery, parseBody, readBody, readFlags } from './params.ts';
 import { type UpstreamSelector, withUpstream } from './select-upstream.ts';
 
@@ -127,7 +119,7 @@ export function createPipeline(
   { settings, schemes, clientRules, upstreamSelector, admission, createState, authenticate, startTrace }: HttpParts,
   options: {
     /** Undefined if only the header `Authorization` identifies callers. */
-    identifySession: IdentifySession<HostRequest> | undefined;
+    identifySession: ((request: IncomingRequest) => Promise<Identity | undefined>) | undefined;
     inFlight: InFlightRequests;
     trustedDocuments: TrustedDocuments;
     createContext: CreateContext;
@@ -138,8 +130,6 @@ export function createPipeline(
   const { identifySession, inFlight, trustedDocuments, createContext, prepare, respond } = options;
   const { endpoint, maxBodyBytes } = settings;
   const paths = upstreamSelector.pathsOf(endpoint);
-
-  const missing = () => missingCredential(schemes, identifySession !== undefined);
 
   const modeOf = ({ clientKind }: Identity) => clientRules[clientKind].trustedDocuments;
 
@@ -156,7 +146,7 @@ export function createPipeline(
     try {
       const method = readHead(request, paths, state.mediaType); // 400 403 404 405 406 415; the body is untouched
       state.route = pathOf(request);
-      const session = identifySession && (await findSession(identifySession, request, method)); // 401 403
+      const session = identifySession && (await identifySession(request)); // 401 403
       const authenticated = session ?? authenticate(request.header('authorization'), state.requestId); // 401 503
       state.identity = isPromise(authenticated) ? await authenticated : authenticated;
       const trace = startTrace(state);
@@ -176,7 +166,7 @@ export function createPipeline(
       state.context = context;
       const { operation, execute } = prepare(text, context); // Yoga, once per document: parse, limits, validate; 400 405
       state.operation = operation;
-      authorize(operation, identity, params.variables, missing); // 401 403
+      authorize(operation, identity, params.variables, schemes); // 401 403
       const executing =
         trace === undefined ? execute(params.variables) : trace.run(async () => execute(params.variables));
       const result = isPromise(executing) ? await executing : executing;
@@ -200,23 +190,6 @@ export function createPipeline(
 }
 
 /**
- * Identifies the caller by a session of the host. Browsers send its cookie on behalf of any page.
- *
- * @throws {Refusal} CSRF_REFUSED, or UNAUTHENTICATED if its tenant is unknown
- */
-async function findSession(
-  identifySession: IdentifySession<HostRequest>,
-  request: IncomingRequest,
-  method: 'GET' | 'POST',
-): Promise<Identity | undefined> {
-  const session = request.source && (await identifySession(request.source));
-  if (session !== undefined && method === 'GET') {
-    requirePreflight(request);
-  }
-  return session;
-}
-
-/**
  * Checks the scopes of the whole operation before executing any of it, so that a mutation doesn't apply its first field if the second one is
  * forbidden.
  *
@@ -226,7 +199,7 @@ function authorize(
   operation: Operation,
   { clientKind, scopes, withheldScopes }: Identity,
   variables: Readonly<Record<string, unknown>>,
-  missingError: () => Refusal,
+  schemes: readonly Scheme[],
 ): void {
   if (scopes === 'all') {
     return; // Before the scopes of the operation, which are computed when they are first read.
@@ -234,7 +207,7 @@ function authorize(
   const missing = operation.findMissingScopes(scopes, variables);
   const [first, ...others] = missing.map((scope) => forbidden(scope, withheldScopes?.has(scope)));
   if (first !== undefined) {
-    throw clientKind === 'anonymous' ? missingError() : new Refusal(403, [first, ...others]);
+    throw clientKind === 'anonymous' ? missingCredential(schemes) : new Refusal(403, [first, ...others]);
   }
 }
 

@@ -26,11 +26,7 @@ export function findConflicts(settings: GatewaySettings, hasSessions = false): S
       'clients.browser',
       'needs issuers, or clientTokens at the top level',
     ],
-    [
-      browser === undefined && hasSessions,
-      'authenticate',
-      'needs clients.browser, with the tenants and scopes of sessions',
-    ],
+    [hasSessions && browser === undefined, 'authenticate', 'needs clients.browser, with tenants and scopes'],
     [
       browser !== undefined && browser.tenants === undefined && browser.tenantKeys === undefined,
       'clients.browser',

@@ -6,6 +6,8 @@ import { type SettingProblem, unknownSetting } from './define.ts';
 import { findUnknownScopes } from './scopes.ts';
 import { GATEWAY_SETTINGS, GATEWAY_TABLE, type GatewaySettings } from './settings.ts';
 
+type Values = Readonly<Record<string, unknown>>;
+
 export type Parsed<Settings> =
   | { settings: Settings; problems?: never }
   | { settings?: never; problems: readonly SettingProblem[] };
@@ -18,7 +20,7 @@ export type Parsed<Settings> =
  * @param conflictsOf returns what is wrong with a combination of valid settings
  */
 export function parseSettings<Settings>(
-  values: Readonly<Record<string, unknown>>,
+  values: Values,
   table: z.ZodType<Settings>,
   conflictsOf: (settings: Settings) => readonly SettingProblem[],
 ): Parsed<Settings> {
@@ -33,6 +35,9 @@ export function parseSettings<Settings>(
   return data === undefined || problems.length > 0 ? { problems } : { settings: data };
 }
 
+/** Options that are code of the user. */
+const CODE = ['plugins', 'modules', 'authenticate'];
+
 const NO_UPSTREAM = 'upstream must be the base address of the service, such as https://notifications.example.com.';
 
 /** Returns a message without `{ env }`, a form of the configuration file that options don't have. */
@@ -43,28 +48,19 @@ const withoutEnv = (message: string): string =>
  * Validates the options of `createGateway` and applies defaults.
  *
  * @param modules texts in place of its modules
- * @param authenticate function for sessions of the host. @default none
+ * @param hasSessions whether the host identifies browsers by its own sessions
  * @throws {TypeError} that names every unknown, undefined or invalid option
  */
-export function parseOptions(
-  options: Readonly<Record<string, unknown>>,
-  modules: unknown = [],
-  authenticate?: unknown,
-): GatewaySettings {
+export function parseOptions(options: Values, modules: unknown = [], hasSessions = false): GatewaySettings {
   const names = Object.keys(GATEWAY_SETTINGS);
   const isKnown = (name: string) => names.includes(name);
   const values = { ...Object.fromEntries(Object.entries(options).filter(([name]) => isKnown(name))), modules };
-  const conflictsOf = (parsed: GatewaySettings) => findConflicts(parsed, authenticate !== undefined);
-  const { settings, problems = [] } = parseSettings(values, GATEWAY_TABLE, conflictsOf);
+  const { settings, problems = [] } = parseSettings(values, GATEWAY_TABLE, (all) => findConflicts(all, hasSessions));
   const unknown = Object.keys(options).filter((name) => !isKnown(name));
   const sentences = [
     ...(options.upstream === undefined && options.upstreams === undefined ? [NO_UPSTREAM] : []),
     ...(Array.isArray(modules) ? [] : ['modules must be a list.']),
-    ...(['function', 'undefined'].includes(typeof authenticate) ? [] : ['authenticate must be a function.']),
-    ...unknown.map(
-      (name) =>
-        `createGateway has ${unknownSetting(name, [...names, 'plugins', 'modules', 'authenticate'], 'option')}.`,
-    ),
+    ...unknown.map((name) => `createGateway has ${unknownSetting(name, [...names, ...CODE], 'option')}.`),
     ...problems.map((problem) => withoutEnv(toSentence(problem))),
   ];
   if (settings === undefined || sentences.length > 0) {

@@ -3,24 +3,6 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import type { LoggedError } from '../errors/logged-error.ts';
 
-/** Logger of a host: pino, that of Fastify, or another whose methods take fields and a message, such as `console`. */
-export type HostLogger = Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message?: string) => void>;
-
-const isPino = (logger: HostLogger): logger is Logger => 'bindings' in logger;
-
-/** Returns the logger if it is one of pino, or else one that passes lines of the level `info` and above to its methods. */
-export function toPino(logger: HostLogger): Logger {
-  if (isPino(logger)) {
-    return logger;
-  }
-  const write = (line: string) => {
-    const { level, msg, ...fields }: { level: string; msg?: string } = JSON.parse(line);
-    const method = level === 'info' || level === 'warn' ? level : 'error'; // A module can also use `fatal`.
-    logger[method](fields, msg);
-  };
-  return pino({ base: null, timestamp: false, formatters: { level: (level) => ({ level }) } }, { write });
-}
-
 /** Property of the loggers that were created here. Their children inherit it, but don't own it. */
 const STREAM = Symbol('stream');
 
@@ -49,6 +31,22 @@ export function createJsonLogger(level: string, stream?: DestinationStream, hide
 function withoutText({ type, code, message, stack, cause }: LoggedError): object {
   const places = stack.slice(stack.indexOf(`: ${message}`) + `: ${message}`.length);
   return { type, code, stack: `${type}${places}`, ...(cause && { cause: withoutText(cause) }) };
+}
+
+/** Logger of a host: pino, that of Fastify, or another whose methods take fields and a message, such as `console`. */
+export type HostLogger = Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message?: string) => void>;
+
+type Line = Record<'time' | 'pid' | 'hostname', unknown> & { level: 'info' | 'warn' | 'error' | 'fatal'; msg?: string };
+
+const isPino = (logger: HostLogger): logger is Logger => 'bindings' in logger;
+
+/** Returns the logger if it is one of pino, or else one that passes lines of the level `info` and above to its methods. */
+export function toPino(logger: HostLogger): Logger {
+  function write(line: string): void {
+    const { level, time: _, pid: __, hostname: ___, msg, ...fields }: Line = JSON.parse(line);
+    logger[level === 'fatal' ? 'error' : level](fields, msg);
+  }
+  return isPino(logger) ? logger : createJsonLogger('info', { write });
 }
 
 /**

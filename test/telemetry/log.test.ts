@@ -18,7 +18,6 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/http/pipeline.ts', 'createPipeline.handle');
 guards('src/errors/client-errors.ts', 'createClientErrors.log');
-guards('src/telemetry/json-logger.ts', 'isPino');
 guards('src/telemetry/json-logger.ts', 'toPino');
 guards('src/modules/events.ts', 'failuresIn');
 guards('src/telemetry/usage.ts', 'Usage.addResults');

@@ -12,7 +12,6 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 import { type RecordedSpan, registerTestTraces, type TestTraces } from '../support/traces.ts';
 
 guards('src/http/pipeline.ts', 'createPipeline.handle');
-guards('src/telemetry/tracing/tracing.ts', 'activeSpanContext');
 guards('src/telemetry/tracing/tracing.ts', 'createTracing.start');
 guards('src/telemetry/tracing/tracing.ts', 'readTraceContext');
 guards('src/telemetry/tracing/tracing.ts', 'readTraceState');

@@ -45,7 +45,8 @@ export function createTracing(logger: Logger): (start: OperationStart) => Operat
   function start(operation: OperationStart) {
     const { identity, startedAt } = operation;
     const sdk = registeredSdk();
-    const origin = (sdk && activeSpanContext()) ?? readTraceContext(operation);
+    const host = sdk && trace.getSpanContext(contexts.active());
+    const origin = host && trace.isSpanContextValid(host) ? host : readTraceContext(operation);
     if (origin === undefined && sdk === undefined) {
       return undefined;
     }
@@ -67,12 +68,6 @@ export function createTracing(logger: Logger): (start: OperationStart) => Operat
   }
 
   return (operation) => guard(() => start(operation));
-}
-
-/** Returns the context of the span that is active in the host, such as one of an instrumentation; undefined if there is none. */
-function activeSpanContext(): SpanContext | undefined {
-  const found = trace.getSpanContext(contexts.active());
-  return found !== undefined && trace.isSpanContextValid(found) ? found : undefined;
 }
 
 /** Version, trace id, span id, flags; in later versions also fields that are not known yet. Ids of zeros and version `ff` are invalid. */
