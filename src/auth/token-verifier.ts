@@ -92,7 +92,7 @@ export function toPerson({ scopes, ...from }: Proof, ceiling: ReadonlySet<Scope>
     ...from,
     scopes: new Set(scopes.filter((scope) => ceiling.has(scope))),
     withheldScopes: new Set(scopes.filter((scope) => !ceiling.has(scope))),
-    callerId: ['browser', from.tenant, from.issuer ?? '', from.subject ?? ''].join('\n'),
+    callerId: ['browser', from.tenant, from.issuer, from.subject].join('\n'), // What is undefined is empty.
   };
 }
 

@@ -46,8 +46,9 @@ export function readHead(
   if (method !== 'GET' && method !== 'POST') {
     throw refuse('METHOD_NOT_ALLOWED', 'Use POST, or GET for queries.', { headers: { allow: 'GET, POST' } });
   }
-  requirePreflight(request, 'Authorization');
-  if (method === 'POST') {
+  if (method === 'GET') {
+    requirePreflight(request, 'Authorization');
+  } else {
     requireJson(request);
   }
   if (mediaType === undefined) {

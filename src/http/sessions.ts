@@ -25,10 +25,10 @@ export type SessionResult = HostSession | null | undefined;
 
 const scopes = z.array(z.string()).transform((all) => all.filter(isScope));
 
+const SESSION = z.object({ tenant: z.string(), subject: z.string().min(1), scopes });
+
 /** In an object, so that problems name the option. */
-const RESULT = z.object({
-  authenticate: z.object({ tenant: z.string(), subject: z.string().min(1), scopes }).nullish(),
-});
+const RESULT = z.object({ authenticate: SESSION.nullish() });
 
 const NO_TENANT = 'The session names no tenant that this gateway knows.';
 

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
+import { createTestGateway } from '../../packages/testing/src/index.ts';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import inbox from '../../src/modules/inbox.ts';
@@ -12,7 +14,8 @@ import { createTestFolder } from '../support/sandbox-files.ts';
 import { type BrowserOptions, clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
 
 guards('src/http/sessions.ts', 'createIdentifySession');
-guards('src/auth/token-verifier.ts', 'toPerson');
+guards('src/auth/token-verifier.ts', 'toPerson.callerId');
+guards('src/auth/token-verifier.ts', 'toPerson.scopes');
 guards('src/auth/authenticate.ts', 'identityOf');
 guards('src/http/head.ts', 'requirePreflight');
 guards('src/settings/conflicts.ts', 'findConflicts');
@@ -294,6 +297,20 @@ it('the service is that of the tenant, and no other address of the gateway leads
   };
   expect([await statusAt('/eu/graphql'), await statusAt('/us/graphql')]).toEqual([421, 200]);
   expect(gateway.upstream().map(({ path }) => path)).toEqual(['/us/v1/notification-groups']);
+});
+
+it('a gateway for tests has sessions too', async () => {
+  await using gateway = await createTestGateway({
+    records: { notificationGroups: ['Billing'] },
+    authenticate: cookieOf,
+    clients: { browser: { scopes: ['groups:read'], tenants: { acme: SANDBOX_KEYS.development } } },
+  });
+  const statusOf = async (cookie: string) => {
+    const headers = { cookie, 'content-type': 'application/json' };
+    const body = JSON.stringify({ query: GROUPS });
+    return (await gateway.fetch(gateway.url, { method: 'POST', headers, body })).status;
+  };
+  expect([await statusOf('session=ada'), await statusOf('session=signedOut')]).toEqual([200, 401]);
 });
 
 it('the audit log has the person, and no issuer', async () => {
