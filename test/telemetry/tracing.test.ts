@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import { context, createContextKey, INVALID_SPAN_CONTEXT, type SpanContext, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { AlwaysOffSampler } from '@opentelemetry/sdk-trace';
 import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
@@ -411,6 +412,26 @@ it('without an SDK, the trace context of a server goes upstream unchanged, and t
   await gateway.data(GROUPS, {}, { authorization: 'ApiKey of-server' });
   expect(sent('traceparent')).toBeUndefined();
   expect(lastLine()).not.toHaveProperty('trace_id');
+});
+
+it('without an SDK, what a host has as active is no trace', async () => {
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  onTestFinished(() => context.disable());
+  await using embedded = createGateway({ upstream: upstream.url });
+  const spanContext = { traceId: TRACE_ID, spanId: SPAN_ID, traceFlags: 1 };
+  const send = (headers: Record<string, string>) =>
+    context.with(trace.setSpanContext(context.active(), spanContext), () =>
+      embedded.fetch(embedded.endpoint, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'ApiKey of-server', ...headers },
+        body: JSON.stringify({ query: GROUPS }),
+      }),
+    );
+  await send({});
+  expect(sent('traceparent')).toBeUndefined();
+  const traceparent = TRACEPARENT.replace(SPAN_ID, 'b7ad6b7169203331');
+  await send({ traceparent });
+  expect(sent('traceparent')).toBe(traceparent);
 });
 
 it('an SDK that the API ignores because of its version is reported at startup', async () => {
