@@ -13,7 +13,7 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 import { type RecordedSpan, registerTestTraces, type TestTraces } from '../support/traces.ts';
 
 guards('src/http/pipeline.ts', 'createPipeline.handle');
-guards('src/telemetry/tracing/tracing.ts', 'createTracing.start');
+guards('src/telemetry/tracing/tracing.ts', 'createTracing.start.origin');
 guards('src/telemetry/tracing/tracing.ts', 'readTraceContext');
 guards('src/telemetry/tracing/tracing.ts', 'readTraceState');
 guards('src/http/respond.ts', 'createRespond');
