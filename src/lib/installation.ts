@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { errorCodeOf } from './caught.ts';
 
 /** Version of the package. `test/package-references.test.ts` compares it with that in package.json. */
-export const VERSION = '1.0.0';
+export const VERSION = '1.1.0';
 
 /** Name with which the gateway introduces itself in requests. */
 export const USER_AGENT = `notigraph/${VERSION}`;
