@@ -74,7 +74,7 @@ export default defineShipped('notigraph/modules/subscribers', (toolkit) => {
 
   mutation('deleteSubscriber', {
     description:
-      'Deletes a subscriber. Services before 2025 keep its record and messages: events to it are accepted and never sent, until `createSubscriber` brings it back.',
+      'Deletes a subscriber. Its messages stay, with their contents, and nothing finds them afterwards: delete them before. Services before 2025 also keep the record: events to it are accepted and never sent, until `createSubscriber` brings it back.',
     scope: 'subscribers:write',
     endpoint: remove,
     input: {
