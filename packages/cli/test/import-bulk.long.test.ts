@@ -166,6 +166,30 @@ it('sends rows one by one that were in flight when the import was killed, and kn
   expect(sizesOf(sent())).toEqual([1, 29, ...Array(29).fill(1)]);
 });
 
+it('sends rows one by one that an import without --bulk may have sent before it was killed', async () => {
+  const stored = new Set<string>();
+  const isReceived = Promise.withResolvers<void>();
+  const { optionsOf, run, sent } = await setUpImport(writeUsers(300), (row) => {
+    const [updated, created] = [true, false].map((isStored) =>
+      row.subscribers?.filter(({ subscriberId }) => stored.has(subscriberId) === isStored),
+    );
+    const isLost = row.subscriberId === '5' && !stored.has('5');
+    for (const id of idsOf(row)) {
+      stored.add(id);
+    }
+    if (isLost) {
+      isReceived.resolve();
+      return 'no response';
+    }
+    return row.subscribers && { status: 201, body: { data: { created, updated, failed: [] } } };
+  });
+  await using importing = spawnNotigraph(optionsOf());
+  await isReceived.promise;
+  await importing.stop('SIGKILL');
+  expect(await run('--bulk')).toMatchObject({ code: 0, stdout: expect.stringContaining(', 0 updated.') });
+  expect(sizesOf(sent()).some((size) => size > 100)).toBe(true); // Those that can't have been sent.
+});
+
 it('keeps rows that no call has applied as not sent, if the import is stopped', async () => {
   const { run, report } = await setUpImport(writeUsers(30), ({ subscribers }) =>
     subscribers === undefined ? undefined : { status: 429, headers: { 'retry-after': '60' }, body: {} },

@@ -160,7 +160,7 @@ it('reads renamed members of JSON, which can be absent', async () => {
 });
 
 it.each([
-  [['--map', 'email'], '--map must be COLUMN=FIELD, such as --map "E-Mail=email".'],
+  [['--map', 'email'], '--map, or a line of --map-file, must be COLUMN=FIELD, such as --map "E-Mail=email".'],
   [['--map', 'Mail=emial'], '--map: "emial" is not a field (did you mean "email"?). For any other, use "data.NAME".'],
   [['--map', 'a=email', '--map', 'b=email'], '--map: the field "email" is named twice.'],
   [['--map', 'a=email', '--ignore', 'a'], '--map: the column "a" is named twice.'],
@@ -396,6 +396,44 @@ it('reads JSON arrays in any layout, and names rows by the line in which they be
   });
   expect(fieldsOf(sent()).at(-1)).toEqual({ subscriberId: '3', email: 'c@mail.example' });
   expect(await report('report.jsonl')).toHaveLength(10);
+});
+
+it.each([[[]], [['--bulk']]])('sends all elements of a JSON array that is a single line (%j)', async (args) => {
+  const { folder, importFile, report } = await setUp('', ({ email, subscribers = [] }) =>
+    [email, ...subscribers.map((each) => each.email)].includes('b@mail.example')
+      ? { status: 422, body: { message: ['not deliverable'] } }
+      : undefined,
+  );
+  const emails = ['a@mail.example', 'nobody', 'b@mail.example', 'no body', 'c@mail.example', 'd@mail.example'];
+  const rows = emails.map((email, i) => ({ subscriberId: `${9 - i}`, email }));
+  await writeFile(folder.path('users.json'), JSON.stringify(rows));
+  const options = ['--skip-invalid', '--report', 'report.jsonl', ...args];
+  expect(await importFile('users.json', ...options)).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(
+      /3 created, 0 updated\.\n1 row failed .*\n3 of 4 valid rows are applied.*\n3 rejected rows/,
+    ),
+  });
+  const outcomes = await report('report.jsonl');
+  expect(
+    outcomes
+      .map(({ subscriberId, outcome }) => [subscriberId, outcome])
+      .toSorted()
+      .toReversed(),
+  ).toEqual([
+    ['9', 'created'],
+    ['8', 'invalid'],
+    ['7', 'failed'],
+    ['6', 'invalid'],
+    ['5', 'created'],
+    ['4', 'created'],
+  ]);
+  const rejected = (await readFile(folder.path('users.json.rejected.jsonl'), 'utf8')).trim().split('\n');
+  expect(rejected.map((line): unknown => JSON.parse(line))).toEqual([
+    { line: 1, reasons: 'email must be an email address.', ...rows[1] },
+    { line: 1, reasons: 'not deliverable (BAD_USER_INPUT)', ...rows[2] },
+    { line: 1, reasons: 'email must be an email address.', ...rows[3] },
+  ]);
 });
 
 it('reads a large JSON array in parts', async () => {

@@ -330,6 +330,9 @@ it('does not compare a dry run with the results of an import that runs, or that 
 
 const MINUTE_MS = 60_000;
 
+/** Lets the clock of a process show the time of a minute ago. */
+const MINUTE_AGO = ['--import', `data:text/javascript,const { now } = Date; Date.now = () => now() - ${MINUTE_MS};`];
+
 it('counts rows as created that a killed import has sent, if the service knows no idempotency keys', async () => {
   const stored = new Map<string, string>();
   let isKilled = false;
@@ -353,14 +356,42 @@ it('counts rows as created that a killed import has sent, if the service knows n
         };
   });
   // The first import began a minute ago, by its clock and that of the service.
-  const clock = `const { now } = Date; Date.now = () => now() - ${MINUTE_MS};`;
-  const first = spawnNotigraph({ ...optionsOf(), nodeArgs: ['--import', `data:text/javascript,${clock}`] });
+  const first = spawnNotigraph({ ...optionsOf(), nodeArgs: MINUTE_AGO });
   await answered.promise;
   await first.stop('SIGKILL');
   isKilled = true;
   expect((await run()).code).toBe(0);
   expect(results().map(({ outcome }) => outcome)).toEqual([...list(29).map(() => 'created'), 'updated']);
 });
+
+it.each([[[]], [['--bulk']]])(
+  'counts changed rows as updated that an earlier import has created (%j)',
+  async (args) => {
+    const stored = new Map<string, string>();
+    let passedMs = -MINUTE_MS;
+    const now = () => new Date(Date.now() + passedMs);
+    const store = ({ subscriberId }: Sent) => {
+      const createdAt = stored.get(subscriberId) ?? now().toISOString();
+      stored.set(subscriberId, createdAt);
+      return createdAt;
+    };
+    const { folder, optionsOf, run } = await setUpImport(write(list(30)), (row) => {
+      const updated = row.subscribers?.filter(({ subscriberId }) => stored.has(subscriberId));
+      const created = row.subscribers?.filter(({ subscriberId }) => !stored.has(subscriberId));
+      created?.forEach(store);
+      const { subscriberId } = row;
+      const data = row.subscribers
+        ? { created, updated, failed: [] }
+        : subscriber({ subscriberId, _environmentId: 'env-1', createdAt: store(row) });
+      return { status: 201, headers: { date: now().toUTCString() }, body: { data } };
+    });
+    const first = await runNotigraph({ ...optionsOf(...args), nodeArgs: MINUTE_AGO });
+    expect(first.stdout).toContain('30 created, 0 updated.');
+    passedMs = 0;
+    await writeFile(folder.path('users.csv'), write(list(30)).replaceAll('@', '@new.'));
+    expect((await run(...args)).stdout).toContain('0 created, 30 updated.');
+  },
+);
 
 it('sends nothing again if only the order of columns or members has changed', async () => {
   const { folder, run, importFile, sent } = await setUpImport(

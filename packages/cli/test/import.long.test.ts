@@ -73,6 +73,9 @@ it('warns of numbers that a spreadsheet has rounded, and sends them', async () =
     expect([row, stderr]).toEqual([row, `users.csv:${isWarned ? 3 : 4}: ${warning}`]);
     expect(stdout).toContain('users.csv: 3 rows, all valid.');
     if (row === '1.23457E+11,') {
+      const { importFile, folder } = await setUpImport('');
+      await writeFile(folder.path('bars.csv'), 'subscriberId|phone\n1|1.23457E+11\n');
+      expect((await importFile('bars.csv', '--dry-run')).stderr).toBe(`bars.csv:2: ${warning}`);
       expect(await run()).toMatchObject({ code: 0, stderr: `users.csv:3: ${warning}` });
       expect(sent().map(({ subscriberId }) => subscriberId)).toEqual(['first', '1.23457E+11', 'last']);
     }

@@ -82,7 +82,7 @@ export async function sendTogether(rows: Iterator<PendingRow>, sending: Sending)
         const isAbsent = !hasSucceeded && NO_ENDPOINT.has(error.status ?? 0);
         if (isAbsent || !isTemporary(error) || (tries >= MAX_TRIES && !hasSucceeded)) {
           if (error.code !== 'BAD_USER_INPUT') {
-            fail(`status ${error.status}`, isAbsent ? MAX_FAILURES : 1);
+            fail(error.status === undefined ? error.code : `status ${error.status}`, isAbsent ? MAX_FAILURES : 1);
           }
           return batch;
         }
@@ -94,7 +94,7 @@ export async function sendTogether(rows: Iterator<PendingRow>, sending: Sending)
   }
 
   await runWorkers(CONCURRENCY, sending, async () => {
-    const [together, alone] = takeRows(rows);
+    const [together, alone] = takeRows(rows, results.startedAt);
     const left = [...alone, ...(together.length > 1 ? await send(together) : together)].values();
     await runWorkers(Math.ceil(sending.concurrency / CONCURRENCY), sending, () => sendNext(left, sending));
     return together.length + alone.length > 0;
@@ -110,20 +110,26 @@ function outcomesOf(body: unknown): Map<unknown, RowOutcome> {
 }
 
 /** Takes the next rows: those of a call, and those among them that can't be in it. */
-function takeRows(rows: Iterator<PendingRow>): [PendingRow[], PendingRow[]] {
+function takeRows(rows: Iterator<PendingRow>, startedAt: number): [PendingRow[], PendingRow[]] {
   const [together, alone]: [PendingRow[], PendingRow[]] = [[], []];
   for (let bytes = 0; together.length < MAX_ROWS && alone.length < MAX_ROWS && bytes <= MAX_BYTES; ) {
     const { value: row } = rows.next();
     if (row === undefined) {
       break;
     }
-    const size = isAlone(row) ? 0 : Buffer.byteLength(JSON.stringify(row.subscriber)) + 1; // With a comma.
+    const size = isAlone(row, startedAt) ? 0 : Buffer.byteLength(JSON.stringify(row.subscriber)) + 1; // With a comma.
     bytes += size;
     (size > 0 && bytes <= MAX_BYTES ? together : alone).push(row);
   }
   return [together, alone];
 }
 
-/** Whether a row must be sent alone: it was sent before, or has what the response of the call doesn't show, or channels, which it would store unchecked. */
-const isAlone = ({ subscriber, outcome }: PendingRow): boolean =>
-  outcome !== null || subscriber.channels !== undefined || Object.values(subscriber).includes(null);
+/**
+ * Whether a row must be sent alone: an earlier import has sent it or may have, or it has what the response of the call doesn't show, or channels,
+ * which it would store unchecked.
+ */
+const isAlone = ({ subscriber, outcome, since }: PendingRow, startedAt: number): boolean =>
+  outcome !== null ||
+  since < startedAt ||
+  subscriber.channels !== undefined ||
+  Object.values(subscriber).includes(null);

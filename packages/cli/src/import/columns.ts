@@ -29,7 +29,7 @@ export function readColumns({ options, lists }: CommandLine, problems: string[])
   for (const entry of [...(lists.map ?? []), ...lines, ...ignored]) {
     const [, name = '', field = ''] = /^\s*(.*\S)\s*=\s*([^=]*?)\s*$/s.exec(entry) ?? [];
     if (name === '') {
-      problems.push('--map must be COLUMN=FIELD, such as --map "E-Mail=email".');
+      problems.push('--map, or a line of --map-file, must be COLUMN=FIELD, such as --map "E-Mail=email".');
     } else if (field !== '' && !isField(field)) {
       problems.push(`--map: "${field}" is not a field${suggest(field, FIELD_NAMES)}. For any other, use "data.NAME".`);
     } else if (fields.has(name) || (field !== '' && [...fields.values()].includes(field))) {

@@ -58,6 +58,7 @@ const REJECTED_ROW = z.object({ line: z.int(), text: z.string(), reasons: z.stri
 const COUNT = z.object({ outcome: OUTCOME, rows: z.int() });
 const FIELDS = z.custom<SubscriberFields>(isRecord); // They were checked before they were stored.
 const ROW = z.object({
+  place: z.int(),
   line: z.int(),
   fields: z.string(),
   key: z.string(),
@@ -74,7 +75,8 @@ const UNCLEARED = 'UNCLEARED';
 
 /**
  * A row whose line is NULL is not in the file any more. An outcome of NULL is pending. The values of the rows are only in the table `subscribers`,
- * which is temporary: SQLite keeps it in memory or in a file without a name, which ends with the process. Its invalid rows have no id.
+ * which is temporary: SQLite keeps it in memory or in a file without a name, which ends with the process. It has the order of the file, of which a
+ * line can have several rows. Its invalid rows have reasons, but no id.
  *
  * Version 1.0 goes on with the file, so its tables `target`, `rows` and `problems` and the view keep their columns and values.
  */
@@ -88,7 +90,9 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS problems (line INTEGER NOT NULL, subscriberId TEXT, message TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS sent (subscriberId TEXT PRIMARY KEY, since INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
-  CREATE TEMP TABLE subscribers (line INTEGER PRIMARY KEY, subscriberId TEXT, fields TEXT, text TEXT, turn INTEGER) STRICT;
+  CREATE TEMP TABLE subscribers (
+    place INTEGER PRIMARY KEY, line INTEGER, subscriberId TEXT, fields TEXT, text TEXT, reasons TEXT, turn INTEGER
+  ) STRICT;
   CREATE VIEW IF NOT EXISTS outcomes AS
     SELECT line, subscriberId, coalesce(outcome, 'pending') AS outcome, code, message FROM rows WHERE line IS NOT NULL
     UNION ALL SELECT line, subscriberId, 'invalid', NULL, message FROM problems;
@@ -116,17 +120,17 @@ const ADD = `
 
 /** Rows that were never sent have the first turn; those that the service has rejected, the last one. */
 const KEEP = `
-  INSERT OR IGNORE INTO subscribers VALUES (?, ?, ?, ?, CASE ? WHEN 'failed' THEN 2 WHEN 'unknown' THEN 1 ELSE 0 END)`;
+  INSERT INTO subscribers VALUES (NULL, ?, ?, ?, ?, ?, CASE ? WHEN 'failed' THEN 2 WHEN 'unknown' THEN 1 ELSE 0 END)`;
 
 /** Rows that are read at a time. A longer read would keep SQLite from reusing its write-ahead log, which would grow with each outcome. */
 const PAGE = 100;
 
 const PAGE_ROWS = `
   FROM subscribers CROSS JOIN rows USING (subscriberId) LEFT JOIN sent USING (subscriberId)
-  WHERE turn = :turn AND subscribers.line > :last AND coalesce(outcome, 'pending') NOT IN ('created', 'updated')
-  ORDER BY subscribers.line LIMIT ${PAGE}`;
+  WHERE turn = :turn AND place > :last AND coalesce(outcome, 'pending') NOT IN ('created', 'updated')
+  ORDER BY place LIMIT ${PAGE}`;
 const NEXT_PAGE = `
-  SELECT subscribers.line, fields, key, iif(code = '${UNCLEARED}', 'uncleared', outcome) AS outcome,
+  SELECT place, subscribers.line, fields, key, iif(code = '${UNCLEARED}', 'uncleared', outcome) AS outcome,
     coalesce(since, :since) AS since ${PAGE_ROWS}`;
 
 /** Removes rows from the table `sent` of which the service has told what became of them. */
@@ -135,14 +139,18 @@ const FORGET_SENT = `
     SELECT 1 FROM rows WHERE rows.subscriberId = sent.subscriberId AND outcome IN ('created', 'updated', 'failed'))`;
 
 const REJECTED = `
-  SELECT line, coalesce(text, fields, '') AS text, group_concat(message || coalesce(' (' || code || ')', ''), ' ') AS reasons
-  FROM outcomes CROSS JOIN subscribers USING (line) WHERE outcome IN ('failed', 'invalid') GROUP BY line ORDER BY line`;
+  SELECT subscribers.line, coalesce(text, fields, '') AS text, coalesce(reasons, message || ' (' || code || ')') AS reasons
+  FROM subscribers LEFT JOIN rows USING (subscriberId) WHERE reasons IS NOT NULL OR outcome = 'failed' ORDER BY place`;
+
+const COUNTS = `
+  SELECT outcome, count(*) AS rows FROM entries WHERE outcome <> 'invalid' GROUP BY outcome
+  UNION ALL SELECT 'invalid', count(*) FROM subscribers WHERE reasons IS NOT NULL`;
 
 /** Makes applied rows pending, with new keys: the first, which shows whether the environment is the same, or all. */
 const SEND_AGAIN = `
   UPDATE rows SET outcome = NULL, key = hex(randomblob(16)) WHERE subscriberId IN (
     SELECT subscriberId FROM subscribers JOIN rows USING (subscriberId) WHERE outcome IN ('created', 'updated')
-    ORDER BY subscribers.line LIMIT ?)`;
+    ORDER BY place LIMIT ?)`;
 
 const prepareStatements = (database: DatabaseSync) => ({
   add: database.prepare(ADD),
@@ -179,7 +187,8 @@ export class Results implements Disposable {
   /** Environment of the earlier results; undefined if there are none, or the service has never told it. */
   #environmentId: string | undefined;
   #isConfirmed = false;
-  readonly #startedAt = Date.now();
+  /** In milliseconds since 1970. */
+  readonly startedAt = Date.now();
   readonly #statements: ReturnType<typeof prepareStatements>;
   /** Key of the digests. A file that version 1.0 began has none, so that 1.0 finds its own digests. */
   #digestKey: KeyObject | undefined;
@@ -269,6 +278,7 @@ export class Results implements Disposable {
       this.#database.exec('DELETE FROM rows; DELETE FROM sent; DELETE FROM target;');
     }
     this.#database.exec(REMOVE_LINES);
+    this.#statements.forgetSent.run(); // Before rows that have changed lose their outcomes.
   }
 
   /** Returns what an import has stored with `remember`. */
@@ -300,14 +310,17 @@ export class Results implements Disposable {
     this.changed += Number(added.key === key);
     const isApplied = added.outcome === 'created' || added.outcome === 'updated';
     if (!isApplied || this.#appliedToKeep-- > 0) {
-      this.#keep(line, subscriberId, fields, text === fields ? null : text, added.outcome ?? null);
+      this.#keep(line, subscriberId, fields, text === fields ? null : text, null, added.outcome ?? null);
     }
     return undefined;
   }
 
-  reject({ line, subscriberId, text = null }: InvalidRow, message: string): void {
-    this.#statements.reject.run(line, subscriberId ?? null, message);
-    this.#keep(line, null, null, text, null);
+  /** Adds an invalid row. */
+  reject({ line, subscriberId, text = null }: InvalidRow, reasons: readonly string[]): void {
+    for (const reason of reasons) {
+      this.#statements.reject.run(line, subscriberId ?? null, reason);
+    }
+    this.#keep(line, null, null, text, reasons.join(' '), null);
   }
 
   #keep(...row: SQLInputValue[]): void {
@@ -373,14 +386,14 @@ export class Results implements Disposable {
   *pending(): Generator<PendingRow, undefined> {
     for (const turn of [0, 1, 2]) {
       for (let last = -1, length = PAGE; length === PAGE; ) {
-        const rows = this.#statements.nextPage.all({ turn, last, since: this.#startedAt });
+        const rows = this.#statements.nextPage.all({ turn, last, since: this.startedAt });
         this.#statements.forgetSent.run();
-        this.#statements.noteSent.run({ turn, last, since: this.#startedAt });
+        this.#statements.noteSent.run({ turn, last, since: this.startedAt });
         length = rows.length;
         for (const each of rows) {
-          const { fields, ...row } = ROW.parse(each);
+          const { fields, place, ...row } = ROW.parse(each);
           yield { ...row, subscriber: FIELDS.parse(JSON.parse(fields)) };
-          last = row.line;
+          last = place;
         }
       }
     }
@@ -401,9 +414,8 @@ export class Results implements Disposable {
   }
 
   counts(): Counts {
-    const sql = 'SELECT outcome, count(DISTINCT line) AS rows FROM entries GROUP BY outcome';
     const counts = { created: 0, updated: 0, failed: 0, unknown: 0, pending: 0, invalid: 0, uncleared: 0 };
-    for (const row of this.#database.prepare(sql).all()) {
+    for (const row of this.#database.prepare(COUNTS).all()) {
       const { outcome, rows } = COUNT.parse(row);
       counts[outcome] = rows;
     }

@@ -52,7 +52,7 @@ const QUESTION = 'API key of the service (not shown): ';
 const HEAP_FLAGS = ['--heap-growing-percent=30', '--semi-space-growth-factor=1'];
 
 /** Matches a row with a long number as spreadsheets show it, and then export it: `1.23457E+11`. */
-const ROUNDED = /(?:^|[,;\t"])-?\d(?:[.,]\d+)?E\+\d+(?:[,;\t"]|$)/i;
+const ROUNDED = /(?:^|[,;|\t"])-?\d(?:[.,]\d+)?E\+\d+(?:[,;|\t"]|$)/i;
 
 /** Forms of the file by `--format`, or the end of its name. */
 const FORMATS: Readonly<Record<string, Format>> = {
@@ -268,15 +268,15 @@ export async function checkRows(
     if (first !== undefined) {
       reasons.push(`subscriberId is that of line ${first} too. A subscriber must have one row.`);
     }
-    for (const reason of reasons) {
-      results.reject({ line, subscriberId: subscriber?.subscriberId ?? row.subscriberId, text }, reason);
+    if (reasons.length > 0) {
+      results.reject({ line, subscriberId: subscriber?.subscriberId ?? row.subscriberId, text }, reasons);
     }
     problems += reasons.length;
     isComplete &&= row.isLast !== true;
   }
   if (checked.rows === 0) {
     problems = 1;
-    results.reject({ line: 1 }, 'The file has no rows.');
+    results.reject({ line: 1 }, ['The file has no rows.']);
   }
   return { rows: checked.rows, form, problems, isComplete, rounded, dataColumns, placeholders };
 }
