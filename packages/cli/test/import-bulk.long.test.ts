@@ -12,8 +12,8 @@ import { SANDBOX_KEYS, startSandbox } from '../../sandbox/src/sandbox.ts';
 guards('packages/cli/src/import/bulk.ts', 'isAlone');
 guards('packages/cli/src/import/bulk.ts', 'takeRows');
 guards('packages/cli/src/import/bulk.ts', 'sendTogether');
-guards('packages/cli/src/import/merge-data.ts', 'merge');
-guards('packages/cli/src/import/merge-data.ts', 'writeRow');
+guards('packages/cli/src/import/send.ts', 'merge');
+guards('packages/cli/src/import/send.ts', 'writeRow');
 
 const writeUsers = (count: number, email = (i: number) => `ann-${i}@mail.example`) =>
   `subscriberId,email\n${Array.from({ length: count }, (_, i) => `${i},${email(i)}\n`).join('')}`;

@@ -9,9 +9,9 @@ import { type Sent, setUpImport } from '../../../test/support/import.ts';
 import { runNotigraph, spawnNotigraph } from '../../../test/support/process.ts';
 import { readRows } from '../src/import/rows.ts';
 
-guards('packages/cli/src/import/columns.ts', 'readColumns');
+guards('packages/cli/src/import/run-import.ts', 'readColumns');
 guards('packages/cli/src/import/rows.ts', 'setMember');
-guards('packages/cli/src/import/source.ts', 'readText');
+guards('packages/cli/src/import/rows.ts', 'readText');
 guards('packages/cli/src/import/rows.ts', 'readJsonArrays');
 
 /** Sets up imports whose output has no warning about `data`, which tests of --merge-data read. */

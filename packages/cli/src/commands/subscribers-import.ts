@@ -9,21 +9,13 @@ export const subscribersImport: Command = {
   args: ['FILE'],
   options: [
     { name: 'dry-run', description: 'Check the file and show what would be sent. Sends nothing, and needs no key.' },
-    {
-      name: 'format',
-      value: 'csv|tsv|jsonl|json',
-      description: "Form of the file. Default: the end of the file's name.",
-    },
+    { name: 'format', value: 'csv|tsv|jsonl|json', description: 'Form of the file. Default: the end of its name.' },
     { name: 'skip-invalid', description: 'Send the valid rows if others are invalid.' },
     { name: 'delimiter', value: 'CHARACTER', description: 'Delimiter of CSV, or tab. Default: that of the header.' },
     { name: 'map', value: 'COLUMN=FIELD …', description: 'Field of a column, as in "E-Mail=email". Repeatable.' },
     { name: 'map-file', value: 'FILE', description: 'The same as lines of a file. "Notes=" ignores the column Notes.' },
     { name: 'ignore', value: 'COLUMN …', description: 'Leave a column out. Repeatable.' },
-    {
-      name: 'null',
-      value: 'TEXT …',
-      description: 'Read a cell such as NULL as empty, which keeps the value. Repeatable.',
-    },
+    { name: 'null', value: 'TEXT …', description: 'Read a cell such as NULL as empty: no value. Repeatable.' },
     {
       name: 'rejected',
       value: 'FILE',
@@ -36,11 +28,7 @@ export const subscribersImport: Command = {
     { name: 'merge-data', description: 'Read each subscriber first, and keep other members of its data.' },
     { name: 'bulk', description: 'For first loads: send up to 500 rows per call.' },
     { name: 'rate', value: 'N', description: 'Maximum calls per second, retries included. Default: unlimited.' },
-    {
-      name: 'max-wait',
-      value: 'SECONDS',
-      description: 'Longest time to wait for the service, or for its rate limit. Default: 600.',
-    },
+    { name: 'max-wait', value: 'SECONDS', description: 'Longest wait for the service or its limit. Default: 600.' },
     ...serviceOptions('NOTIGRAPH_IMPORT_KEY'),
   ],
   details: `FILE is CSV or TSV with a header, one JSON object per line, or a JSON array. It

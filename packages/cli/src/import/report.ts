@@ -100,17 +100,36 @@ function* describeRejected(
 
 const formatCell = (cell: string): string => (/^[\w .-]*$/.test(cell) ? cell : `"${cell.replaceAll('"', '""')}"`);
 
-/** Texts of a file that stand for the absence of a value, with their number and first line. */
-export type Placeholders = ReadonlyMap<string, { count: number; line: number }>;
+/** What is valid in a file, but probably not meant so. */
+interface Findings {
+  /** First line with a number that a spreadsheet has rounded. */
+  rounded: number | undefined;
+  /** Columns with data. */
+  dataColumns: readonly string[] | undefined;
+  /** Texts that stand for the absence of a value, with their number and first line. */
+  placeholders: ReadonlyMap<string, { count: number; line: number }>;
+}
 
-/** Returns a line with a warning per text. */
-export const describePlaceholders = (path: string, placeholders: Placeholders): string =>
-  [...placeholders]
-    .map(([text, { count, line }]) => {
+/** Columns that a warning names. */
+const NAMED = 5;
+
+/** Returns the warnings about a file, a line each. */
+export function describeWarnings(path: string, findings: Findings, mergesData: boolean): string {
+  const { rounded, dataColumns = [], placeholders } = findings;
+  const named = dataColumns.slice(0, NAMED).map((name) => name.replace(/\s+/g, ' '));
+  const columns = [...named, ...(dataColumns.length > NAMED ? ['…'] : [])].join(', ');
+  const warnings = [
+    rounded && `:${rounded}: warning: a spreadsheet has rounded a number; export it as text.`,
+    !mergesData &&
+      columns &&
+      `: warning: the service replaces data as a whole, so rows with ${columns} delete its other members. To keep them, use --merge-data.`,
+    ...[...placeholders].map(([text, { count, line }]) => {
       const values = count === 1 ? 'value is' : 'values are';
-      return `${path}:${line}: warning: ${formatCount(count)} ${values} ${text}. To read such values as empty, use --null "${text}".\n`;
-    })
-    .join('');
+      return `:${line}: warning: ${formatCount(count)} ${values} ${text}. To read such values as empty, use --null "${text}".`;
+    }),
+  ];
+  return warnings.flatMap((warning) => (warning ? `${path}${warning}\n` : [])).join('');
+}
 
 /** Returns the lines that a dry run prints: what has changed since the last import, and the first rows that would be sent. */
 export function describeDryRun(results: Results, resultsPath: string): string {
@@ -155,16 +174,6 @@ export function describeRows(results: Results, path: string, outcomes: readonly 
   );
   const more = count - lines.length;
   return lines.join('') + (more > 0 ? `… and ${formatCount(more)} more.\n` : '');
-}
-
-/** Columns that a warning names. */
-const NAMED = 5;
-
-/** Returns the warning that rows replace the data of subscribers. @param columns those with data */
-export function describeDataLoss(path: string, columns: readonly string[]): string {
-  const shown = columns.slice(0, NAMED).map((name) => name.replace(/\s+/g, ' '));
-  const names = shown.join(', ') + (columns.length > NAMED ? ', …' : '');
-  return `${path}: warning: the service replaces data as a whole, so rows with ${names} delete its other members. To keep them, use --merge-data.\n`;
 }
 
 /** Returns the line to print before rows are sent after a read. @param rate maximum calls per second */

@@ -7,7 +7,7 @@ import { env } from 'node:process';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
-import { errorCodeOf } from '../../../../src/lib/caught.ts';
+import { errorCodeOf, orUndefined } from '../../../../src/lib/caught.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
 import type { SubscriberFields } from '../../../../src/upstream/endpoints.ts';
 import { CommandError, ConfigError } from '../config/problem.ts';
@@ -35,19 +35,22 @@ const ENTRY = z.object({
 
 export type Counts = Record<RowOutcome, number>;
 
-export interface SendableRow {
-  line: number;
-  subscriber: SubscriberFields;
-}
-
-/** Row that is not applied, with its idempotency key. */
-export interface PendingRow extends SendableRow {
-  key: string;
+/** Row that is not applied. */
+export type PendingRow = z.output<typeof PENDING_ROW>;
+const PENDING_ROW = z.object({
+  /** Number of the row in the file. */
+  place: z.int(),
+  line: z.int(),
+  subscriber: z.string().transform((json) => FIELDS.parse(JSON.parse(json))),
+  /** Idempotency key. */
+  key: z.string(),
   /** Outcome in an earlier import. Null if the row wasn't sent, or its import was killed before the response. */
-  outcome: RowOutcome | null;
+  outcome: OUTCOME.nullable(),
   /** Start of the import that sent it first, in milliseconds since 1970. */
-  since: number;
-}
+  since: z.int(),
+});
+
+type ValidRow = { line: number; subscriber: SubscriberFields; text?: string | null };
 
 type InvalidRow = { line: number; subscriberId?: string | undefined; text?: string | null };
 
@@ -55,16 +58,8 @@ type InvalidRow = { line: number; subscriberId?: string | undefined; text?: stri
 export type RejectedRow = z.output<typeof REJECTED_ROW>;
 const REJECTED_ROW = z.object({ line: z.int(), text: z.string(), reasons: z.string() });
 
-const COUNT = z.object({ outcome: OUTCOME, rows: z.int() });
+const ROW_COUNTS = z.record(OUTCOME, z.int());
 const FIELDS = z.custom<SubscriberFields>(isRecord); // They were checked before they were stored.
-const ROW = z.object({
-  place: z.int(),
-  line: z.int(),
-  fields: z.string(),
-  key: z.string(),
-  outcome: OUTCOME.nullable(),
-  since: z.int(),
-});
 const TARGET = z.object({ service: z.string(), environmentId: z.string().nullable() });
 
 /** Identifies a results file (SQLite's `application_id`): the four letters NTGI. */
@@ -130,7 +125,7 @@ const PAGE_ROWS = `
   WHERE turn = :turn AND place > :last AND coalesce(outcome, 'pending') NOT IN ('created', 'updated')
   ORDER BY place LIMIT ${PAGE}`;
 const NEXT_PAGE = `
-  SELECT place, subscribers.line, fields, key, iif(code = '${UNCLEARED}', 'uncleared', outcome) AS outcome,
+  SELECT place, subscribers.line, fields AS subscriber, key, iif(code = '${UNCLEARED}', 'uncleared', outcome) AS outcome,
     coalesce(since, :since) AS since ${PAGE_ROWS}`;
 
 /** Removes rows from the table `sent` of which the service has told what became of them. */
@@ -142,9 +137,11 @@ const REJECTED = `
   SELECT subscribers.line, coalesce(text, fields, '') AS text, coalesce(reasons, message || ' (' || code || ')') AS reasons
   FROM subscribers LEFT JOIN rows USING (subscriberId) WHERE reasons IS NOT NULL OR outcome = 'failed' ORDER BY place`;
 
+/** Number of rows with each outcome. An invalid row can have several problems. */
 const COUNTS = `
-  SELECT outcome, count(*) AS rows FROM entries WHERE outcome <> 'invalid' GROUP BY outcome
-  UNION ALL SELECT 'invalid', count(*) FROM subscribers WHERE reasons IS NOT NULL`;
+  SELECT ${OUTCOME.options.map((each) => `count(*) FILTER (WHERE outcome = '${each}') AS ${each}`).join(', ')} FROM (
+    SELECT outcome FROM entries WHERE outcome <> 'invalid'
+    UNION ALL SELECT 'invalid' FROM subscribers WHERE reasons IS NOT NULL)`;
 
 /** Makes applied rows pending, with new keys: the first, which shows whether the environment is the same, or all. */
 const SEND_AGAIN = `
@@ -295,7 +292,7 @@ export class Results implements Disposable {
    *
    * @param text the row as it is written in the file. @default its fields
    */
-  add({ line, subscriber, text = null }: SendableRow & { text?: string | null }): number | undefined {
+  add({ line, subscriber, text = null }: ValidRow): number | undefined {
     const { subscriberId } = subscriber;
     const key = randomUUID();
     const fields = JSON.stringify(subscriber);
@@ -391,9 +388,9 @@ export class Results implements Disposable {
         this.#statements.noteSent.run({ turn, last, since: this.startedAt });
         length = rows.length;
         for (const each of rows) {
-          const { fields, place, ...row } = ROW.parse(each);
-          yield { ...row, subscriber: FIELDS.parse(JSON.parse(fields)) };
-          last = place;
+          const row = PENDING_ROW.parse(each);
+          yield row;
+          last = row.place;
         }
       }
     }
@@ -406,28 +403,19 @@ export class Results implements Disposable {
     this.#statements.record.run(stored ?? null, code ?? null, failure?.message ?? null, subscriberId);
   }
 
-  /** Yields the rows to correct, in the order of the file. */
-  *rejected(): Generator<RejectedRow> {
-    for (const row of this.#database.prepare(REJECTED).iterate()) {
-      yield REJECTED_ROW.parse(row);
-    }
+  /** Returns an iterator of the rows to correct, in the order of the file. */
+  rejected() {
+    const rows = this.#database.prepare(REJECTED).iterate();
+    return rows.map((row) => REJECTED_ROW.parse(row));
   }
 
-  counts(): Counts {
-    const counts = { created: 0, updated: 0, failed: 0, unknown: 0, pending: 0, invalid: 0, uncleared: 0 };
-    for (const row of this.#database.prepare(COUNTS).all()) {
-      const { outcome, rows } = COUNT.parse(row);
-      counts[outcome] = rows;
-    }
-    return counts;
-  }
+  counts = (): Counts => ROW_COUNTS.parse(this.#database.prepare(COUNTS).get());
 
-  /** Yields rows with these outcomes, in the order of the file. A row with several problems is yielded several times. */
-  *entries(outcomes: readonly RowOutcome[] = OUTCOME.options, limit = -1): Generator<Entry> {
+  /** Returns an iterator of the rows with these outcomes, in the order of the file. A row with several problems is there several times. */
+  entries(outcomes: readonly RowOutcome[] = OUTCOME.options, limit = -1) {
     const sql = 'SELECT * FROM entries WHERE outcome IN (SELECT value FROM json_each(?)) ORDER BY line LIMIT ?';
-    for (const row of this.#database.prepare(sql).iterate(JSON.stringify(outcomes), limit)) {
-      yield ENTRY.parse(row);
-    }
+    const rows = this.#database.prepare(sql).iterate(JSON.stringify(outcomes), limit);
+    return rows.map((row) => ENTRY.parse(row));
   }
 
   /** Closes the file. A new one is removed if nothing was sent, so that the next import can use another key or address. */
@@ -461,13 +449,8 @@ const toCanonical = (fields: unknown): string =>
 /** Creates the file, or restricts it to its owner. */
 function prepareFile(path: string): void {
   const file = openPrivateFile(path, constants.O_RDWR);
-  try {
-    fchmodSync(file, 0o600);
-  } catch {
-    // Some file systems, such as FAT, have no modes.
-  } finally {
-    closeSync(file);
-  }
+  orUndefined(() => fchmodSync(file, 0o600)); // Some file systems, such as FAT, have no modes.
+  closeSync(file);
 }
 
 const notResults = (path: string | undefined) =>

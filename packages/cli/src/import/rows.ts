@@ -1,13 +1,23 @@
 // Reads the rows of CSV, TSV and JSON one by one, in little memory.
 
-import type { Readable } from 'node:stream';
+import { open } from 'node:fs/promises';
+import { addAbortSignal, pipeline, type Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 import { CsvError, type Parser, parse } from 'csv-parse';
 import { z } from 'zod';
-import { orUndefined } from '../../../../src/lib/caught.ts';
+import { errorCodeOf, orUndefined } from '../../../../src/lib/caught.ts';
+import { assertRegularFile, toFileError } from '../../../../src/lib/files/text-file.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
-import type { Columns } from './columns.ts';
+import { ConfigError } from '../config/problem.ts';
 import { type CheckedRow, checkRow, describeUnknown, fieldOf, isPlaceholder, JSON_FIELDS } from './row-rules.ts';
-import { readText } from './source.ts';
+
+/** Matches the end of the name of a compressed file. */
+export const GZIP = /\.gz$/i;
+
+const CHUNK_BYTES = 256 * 1024;
+
+/** Length of the first part, in characters, if the text isn't shorter. It shows the form of the rows. */
+const HEAD_LENGTH = 64 * 1024;
 
 /** Form of a file. JSON is an object per line, or an array of objects. */
 export type Format = 'csv' | 'tsv' | 'jsonl';
@@ -21,6 +31,14 @@ export interface Source {
   delimiter?: string | undefined;
   /** @default columns have the names of their fields */
   columns?: Columns | undefined;
+}
+
+/** Which column of a file, or member of its rows, is which field. */
+export interface Columns {
+  /** Fields of columns that have other names; empty for those that are ignored. */
+  fields: ReadonlyMap<string, string>;
+  /** Cells that are read as empty ones, and members that are left out. */
+  nulls: ReadonlySet<unknown>;
 }
 
 /** Form in which a file is written, so that its rejected rows can be written in the same one. */
@@ -96,6 +114,42 @@ export async function* readRows(source: Source, stopping?: AbortSignal): AsyncGe
     const problems = isText ? raw.problems : ['The file is not UTF-8 here. Save it as UTF-8.'];
     yield problems === undefined ? { ...row, ...checkRow(raw.value) } : { ...row, problems };
   }
+}
+
+/**
+ * Yields the text of a file, with its byte order mark. Parts are long, because a pipe can have small ones.
+ *
+ * @param file path, or standard input
+ * @param stopping aborted to read no more, also while nothing arrives
+ * @throws {ConfigError} if it can't be read, is damaged, or isn't a regular file
+ */
+async function* readText(file: string | Readable, stopping?: AbortSignal): AsyncGenerator<string, undefined> {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  let text = '';
+  try {
+    const stream = typeof file === 'string' ? await openFile(file) : file;
+    const bytes: AsyncIterable<Buffer> = stopping === undefined ? stream : addAbortSignal(stopping, stream);
+    for await (const chunk of bytes) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length >= HEAD_LENGTH) {
+        yield text;
+        text = '';
+      }
+    }
+  } catch (error) {
+    stopping?.throwIfAborted();
+    const reason = errorCodeOf(error)?.startsWith('Z_')
+      ? 'is damaged, incomplete or not compressed by gzip'
+      : toFileError(error).message;
+    throw new ConfigError([`${typeof file === 'string' ? `The file ${file}` : 'Standard input'} ${reason}.`]);
+  }
+  yield text + decoder.decode();
+}
+
+async function openFile(path: string): Promise<Readable> {
+  assertRegularFile(path);
+  const file = (await open(path)).createReadStream({ highWaterMark: CHUNK_BYTES });
+  return GZIP.test(path) ? pipeline(file, createGunzip({ chunkSize: CHUNK_BYTES }), () => {}) : file; // Errors are those of the result, too.
 }
 
 /** Yields a text and the rest of the chunks; undefined at the end. */
@@ -273,13 +327,9 @@ function createParser(delimiter: string, records: CsvRecord[]): Parser {
 
 /** Parses a chunk, or the end. Returns the code of a syntax error. */
 async function parseChunk(parser: Parser, chunk: string | undefined): Promise<string | undefined> {
-  const { promise, resolve } = Promise.withResolvers<Error | null | undefined>();
-  if (chunk === undefined) {
-    parser.end(resolve);
-  } else {
-    parser.write(chunk, resolve);
-  }
-  const error = await promise;
+  const error = await new Promise<Error | null | undefined>((resolve) =>
+    chunk === undefined ? parser.end(resolve) : parser.write(chunk, resolve),
+  );
   if (error == null || error instanceof CsvError) {
     return error?.code;
   }

@@ -4,6 +4,7 @@ import { lstatSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { isRecord } from '../../../../src/lib/is-record.ts';
+import { suggest } from '../../../../src/settings/define.ts';
 import { createJsonLogger } from '../../../../src/telemetry/json-logger.ts';
 import { isUpstreamError } from '../../../../src/upstream/errors.ts';
 import { serviceAddressOf } from '../../../../src/upstream/transport/path.ts';
@@ -11,23 +12,21 @@ import type { CommandLine, Process } from '../command.ts';
 import { readInteger } from '../command-line.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { ConfigError } from '../config/problem.ts';
+import { ConfigError, readNamedFile } from '../config/problem.ts';
 import { findFileProblem } from '../files.ts';
 import { findService, readCredential } from '../find-service.ts';
 import { formatLogLine } from '../readable-log.ts';
 import { catchStopSignals } from '../signals.ts';
 import { withoutControls } from '../text.ts';
 import { sendTogether } from './bulk.ts';
-import { readColumns } from './columns.ts';
 import {
   createDescription,
   describeBeginning,
-  describeDataLoss,
   describeDryRun,
   describeEnding,
   describeMergeCost,
-  describePlaceholders,
   describeRows,
+  describeWarnings,
   type FileForm,
   formatCount,
   formatRows,
@@ -38,10 +37,10 @@ import {
   writeReport,
 } from './report.ts';
 import { explainFileError, ImportError, Results } from './results.ts';
-import { DELIMITER, type Format, type Row, readRows } from './rows.ts';
+import { FIELD_NAMES, isField } from './row-rules.ts';
+import { type Columns, DELIMITER, type Format, GZIP, type Row, readRows } from './rows.ts';
 import { sendRows } from './send.ts';
 import { ImportService } from './service.ts';
-import { GZIP } from './source.ts';
 
 /** Variable with the key. A command line would show it to every user of the machine. */
 const KEY_VARIABLE = 'NOTIGRAPH_IMPORT_KEY';
@@ -49,7 +48,7 @@ const KEY_VARIABLE = 'NOTIGRAPH_IMPORT_KEY';
 const QUESTION = 'API key of the service (not shown): ';
 
 /** Flags with which V8 collects garbage before the heap has grown to several times of what is in use: an import of 100,000 rows takes 140 MB instead of 380. */
-const HEAP_FLAGS = ['--heap-growing-percent=30', '--semi-space-growth-factor=1'];
+const HEAP_FLAGS = '--heap-growing-percent=30 --semi-space-growth-factor=1';
 
 /** Matches a row with a long number as spreadsheets show it, and then export it: `1.23457E+11`. */
 const ROUNDED = /(?:^|[,;|\t"])-?\d(?:[.,]\d+)?E\+\d+(?:[,;|\t"]|$)/i;
@@ -69,6 +68,9 @@ const STDIN = '-';
 /** Default of `--max-wait`, in seconds. */
 const DEFAULT_MAX_WAIT = 600;
 
+/** Maximum size of the file of `--map-file`. */
+const MAX_MAP_BYTES = 256 * 1024;
+
 /**
  * Checks a file of subscribers, and sends its rows. The exit code is 0 if all are applied, 1 if some are not, and 2 if the file or the configuration is
  * invalid.
@@ -76,9 +78,7 @@ const DEFAULT_MAX_WAIT = 600;
 export async function runImport(commandLine: CommandLine, host: Process): Promise<void> {
   const options = readOptions(commandLine, host);
   const { isDryRun, report, stopping } = options;
-  for (const flag of HEAP_FLAGS) {
-    setFlagsFromString(flag);
-  }
+  setFlagsFromString(HEAP_FLAGS);
   try {
     const target = isDryRun ? undefined : await findTarget(commandLine, host);
     const hint = target?.settings.isProduction ? '' : ' Press Ctrl-C again to quit now.';
@@ -203,6 +203,32 @@ function readOptions(commandLine: CommandLine, { stdin }: Process) {
   };
 }
 
+/**
+ * Reads the options about columns.
+ *
+ * @param problems receives those of the options
+ * @throws {ConfigError} if the file with names can't be read
+ */
+function readColumns({ options, lists }: CommandLine, problems: string[]): Columns {
+  const { 'map-file': file } = options;
+  const text = file === undefined ? '' : readNamedFile(file, MAX_MAP_BYTES, `--map-file: the file ${file}`);
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const ignored = (lists.ignore ?? []).map((name) => `${name}=`);
+  const fields = new Map<string, string>();
+  for (const entry of [...(lists.map ?? []), ...lines, ...ignored]) {
+    const [, name = '', field = ''] = /^\s*(.*\S)\s*=\s*([^=]*?)\s*$/s.exec(entry) ?? [];
+    if (name === '') {
+      problems.push('--map, or a line of --map-file, must be COLUMN=FIELD, such as --map "E-Mail=email".');
+    } else if (field !== '' && !isField(field)) {
+      problems.push(`--map: "${field}" is not a field${suggest(field, FIELD_NAMES)}. For any other, use "data.NAME".`);
+    } else if (fields.has(name) || (field !== '' && [...fields.values()].includes(field))) {
+      problems.push(`--map: ${fields.has(name) ? `the column "${name}"` : `the field "${field}"`} is named twice.`);
+    }
+    fields.set(name, field);
+  }
+  return { fields, nulls: new Set(lists.null) };
+}
+
 /** Checks all rows, and prints the problems. Returns the form of the file; undefined if nothing can be sent. */
 async function check(
   results: Results,
@@ -212,16 +238,9 @@ async function check(
   const checked = { rows: 0 };
   using progress = showProgress(host, () => `Checking ${path}: ${formatRows(checked.rows)}`);
   const found = await checkRows(readRows(source, stopping.signal), results, checked, stopping.signal);
-  const { rows, form, problems, isComplete, rounded, placeholders } = found;
+  const { rows, form, problems, isComplete } = found;
   progress[Symbol.dispose]();
-  if (rounded !== undefined) {
-    host.stderr.write(`${path}:${rounded}: warning: a spreadsheet has rounded a number; export it as text.\n`);
-  }
-  if (!mergesData && found.dataColumns !== undefined) {
-    host.stderr.write(describeDataLoss(path, found.dataColumns));
-  }
-  host.stderr.write(describePlaceholders(path, placeholders));
-  host.stderr.write(describeRows(results, path, ['invalid'], problems));
+  host.stderr.write(describeWarnings(path, found, mergesData) + describeRows(results, path, ['invalid'], problems));
   if (problems === 0) {
     host.stdout.write(`${path}: ${formatRows(rows)}, ${rows === 1 ? '' : 'all '}valid.\n`);
     return form;

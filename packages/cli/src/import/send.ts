@@ -1,7 +1,10 @@
 // Sends rows, several at a time, and decides which failures are temporary.
 
 import { randomUUID } from 'node:crypto';
-import type { SubscriberFields } from '../../../../src/upstream/endpoints.ts';
+import { isRecord } from '../../../../src/lib/is-record.ts';
+import type { UpstreamClient } from '../../../../src/upstream/client.ts';
+import { endpoint } from '../../../../src/upstream/endpoint.ts';
+import { createSubscriber, type SubscriberBody, type SubscriberFields } from '../../../../src/upstream/endpoints.ts';
 import {
   isUpstreamError,
   OUTCOME_UNKNOWN,
@@ -9,7 +12,6 @@ import {
   type UpstreamError,
 } from '../../../../src/upstream/errors.ts';
 import { REDIRECTS } from '../../../../src/upstream/transport/to-error.ts';
-import { writeRow } from './merge-data.ts';
 import { ImportError, type PendingRow, type Results } from './results.ts';
 import type { ImportService } from './service.ts';
 
@@ -38,6 +40,10 @@ export const MAX_TRIES = 5;
 
 /** Statuses of an address without the endpoint, or that redirects to another one. */
 export const NO_ENDPOINT: ReadonlySet<number> = new Set([...REDIRECTS, 404, 405, 410]);
+
+const getSubscriber = endpoint('GET /v1/subscribers/{subscriberId}', {
+  identifiedBy: ['subscriberId'],
+}).returns<SubscriberBody>();
 
 /**
  * Sends the rows that are not applied, the first one without company: if it is rejected for a reason that concerns all, no other is sent. Rows are sent
@@ -168,6 +174,32 @@ async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
     }
   }
 }
+
+/**
+ * Writes a row. With `merges`, the subscriber is read before if the row has data: the service replaces `data` as a whole. What is sent then depends on
+ * the time of the read, so it has a key of its own: a service rejects a key that it knows with another body.
+ */
+async function writeRow(client: UpstreamClient, row: SubscriberFields, idempotencyKey: string, merges: boolean) {
+  const { subscriberId, data } = row;
+  if (!merges || !isRecord(data)) {
+    return client.write(createSubscriber, { body: row, idempotencyKey });
+  }
+  const stored = await client.read(getSubscriber, { subscriberId });
+  const body = { ...row, data: merge(stored?.data, data) };
+  return client.write(createSubscriber, { body, idempotencyKey: randomUUID() });
+}
+
+/** Returns `next` with the members that only `stored` has, at any depth. They are own properties, whatever their names are. Lists are replaced. */
+const merge = (stored: unknown, next: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  isRecord(stored)
+    ? Object.fromEntries([
+        ...Object.entries(stored),
+        ...Object.entries(next).map(([name, value]): [string, unknown] => {
+          const isDeep = isRecord(value) && Object.hasOwn(stored, name);
+          return [name, isDeep ? merge(stored[name], value) : value];
+        }),
+      ])
+    : { ...next };
 
 /** Reads from the service: if it answers, a row that breaks its connection is not an outage. */
 async function probe(service: ImportService): Promise<void> {

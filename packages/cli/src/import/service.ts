@@ -126,14 +126,8 @@ export class ImportService implements AsyncDisposable {
 
   /** Reads the notification groups, the only read without parameters. Returns the error if it fails. */
   async readGroups(): Promise<readonly NotificationGroupBody[] | UpstreamError> {
-    try {
-      return (await this.call('import', (client) => client.read(listNotificationGroups, {}))) ?? [];
-    } catch (error) {
-      if (isUpstreamError(error)) {
-        return error;
-      }
-      throw error;
-    }
+    const read = this.call('import', async (client) => (await client.read(listNotificationGroups, {})) ?? []);
+    return read.catch((error: unknown) => (isUpstreamError(error) ? error : Promise.reject(error)));
   }
 
   /** Notes that a row was applied. */
