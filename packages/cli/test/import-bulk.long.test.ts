@@ -13,7 +13,7 @@ guards('packages/cli/src/import/bulk.ts', 'isAlone');
 guards('packages/cli/src/import/bulk.ts', 'takeRows');
 guards('packages/cli/src/import/bulk.ts', 'sendTogether');
 guards('packages/cli/src/import/send.ts', 'merge');
-guards('packages/cli/src/import/send.ts', 'writeRow');
+guards('packages/cli/src/import/send.ts', 'withStoredData');
 
 const writeUsers = (count: number, email = (i: number) => `ann-${i}@mail.example`) =>
   `subscriberId,email\n${Array.from({ length: count }, (_, i) => `${i},${email(i)}\n`).join('')}`;
@@ -405,6 +405,21 @@ it('writes nothing if the read fails, and waits if that is temporary', async () 
   });
   expect(sent().map(({ subscriberId }) => subscriberId)).toEqual(['1', '3']);
   expect(results().map(({ outcome }) => outcome)).toEqual(['created', 'failed', 'created']);
+});
+
+it('prints no values that were merged, if the service quotes them', async () => {
+  const { folder, importFile, requests } = await setUpImport('', ({ subscriberId }, path) =>
+    path.endsWith(subscriberId)
+      ? { status: 200, body: { data: subscriber({ subscriberId, data: { note: 'canary-note' } }) } }
+      : { status: 422, body: { message: ['data.note canary-note is not supported'] } },
+  );
+  await writeFile(folder.path('users.jsonl'), '{"subscriberId":"1","data":{"plan":"pro"}}');
+  const { code, stderr } = await importFile('users.jsonl', '--merge-data');
+  expect(requests.at(-1)?.body).toContain('canary-note');
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: 'users.jsonl:1: data.note … is not supported (BAD_USER_INPUT)\n',
+  });
 });
 
 it('counts reads in --rate', async () => {

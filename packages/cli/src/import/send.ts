@@ -103,6 +103,7 @@ async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
   const startedAt = performance.now();
   let key = outcome === 'uncleared' ? randomUUID() : firstKey; // The service may have stored what it answered then.
   let isUnknown = outcome === 'unknown';
+  let fields = subscriber;
   let isBroken = false;
   let lastAt = startedAt;
   let failures = 0;
@@ -115,9 +116,14 @@ async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
       return;
     }
     try {
-      const { body, ...response } = await service.call(`import-${key}`, (client) =>
-        writeRow(client, subscriber, key, mergesData),
-      );
+      const { body, ...response } = await service.call(`import-${key}`, async (client) => {
+        fields = mergesData ? await withStoredData(client, subscriber) : subscriber;
+        // What was merged depends on the time of the read, and a service rejects a key that it knows with another body.
+        return client.write(createSubscriber, {
+          body: fields,
+          idempotencyKey: fields === subscriber ? key : randomUUID(),
+        });
+      });
       results.confirm(body._environmentId);
       const { uncleared = [], date } = response;
       if (uncleared.length > 0) {
@@ -132,7 +138,7 @@ async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
       if (!isUpstreamError(error)) {
         throw error;
       }
-      const failure = { code: error.code, message: describeError(error, subscriber) };
+      const failure = { code: error.code, message: describeError(error, fields) };
       if (!error.isReplayed) {
         // Others were applied when such a row was rejected before.
         const isAccepted = service.hasApplied || (outcome === 'failed' && error.status === 403);
@@ -176,17 +182,14 @@ async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
 }
 
 /**
- * Writes a row. With `merges`, the subscriber is read before if the row has data: the service replaces `data` as a whole. What is sent then depends on
- * the time of the read, so it has a key of its own: a service rejects a key that it knows with another body.
+ * Returns a row with the members of `data` that only the stored subscriber has, because the service replaces `data` as a whole. Nothing is read if the
+ * row has no data.
  */
-async function writeRow(client: UpstreamClient, row: SubscriberFields, idempotencyKey: string, merges: boolean) {
+async function withStoredData(client: UpstreamClient, row: SubscriberFields): Promise<SubscriberFields> {
   const { subscriberId, data } = row;
-  if (!merges || !isRecord(data)) {
-    return client.write(createSubscriber, { body: row, idempotencyKey });
-  }
-  const stored = await client.read(getSubscriber, { subscriberId });
-  const body = { ...row, data: merge(stored?.data, data) };
-  return client.write(createSubscriber, { body, idempotencyKey: randomUUID() });
+  return isRecord(data)
+    ? { ...row, data: merge((await client.read(getSubscriber, { subscriberId }))?.data, data) }
+    : row;
 }
 
 /** Returns `next` with the members that only `stored` has, at any depth. They are own properties, whatever their names are. Lists are replaced. */
