@@ -190,6 +190,29 @@ it('sends rows one by one that an import without --bulk may have sent before it 
   expect(sizesOf(sent()).some((size) => size > 100)).toBe(true); // Those that can't have been sent.
 });
 
+it('goes on with a restart that was killed while its last rows were in flight', async () => {
+  const isReceived = Promise.withResolvers<void>();
+  let isHanging = false;
+  const { optionsOf, run, sent } = await setUpImport(writeUsers(30), ({ subscribers }) => {
+    if (subscribers !== undefined && isHanging) {
+      isReceived.resolve();
+      return 'no response';
+    }
+    return undefined;
+  });
+  expect((await run('--bulk')).code).toBe(0);
+  isHanging = true;
+  await using importing = spawnNotigraph(optionsOf('--bulk', '--restart'));
+  await isReceived.promise;
+  await importing.stop('SIGKILL');
+  const before = sent().length;
+  expect(await run('--bulk', '--restart')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('Continuing the restart: 1 of 30 rows is already sent again.'),
+  });
+  expect(sizesOf(sent().slice(before))).toEqual(Array(29).fill(1));
+});
+
 it('keeps rows that no call has applied as not sent, if the import is stopped', async () => {
   const { run, report } = await setUpImport(writeUsers(30), ({ subscribers }) =>
     subscribers === undefined ? undefined : { status: 429, headers: { 'retry-after': '60' }, body: {} },

@@ -143,6 +143,10 @@ const COUNTS = `
     SELECT outcome FROM entries WHERE outcome <> 'invalid'
     UNION ALL SELECT 'invalid' FROM subscribers WHERE reasons IS NOT NULL)`;
 
+/** Whether rows were not sent, or were in flight when the import was killed, which gives them no code. */
+const HAS_UNSENT = `
+  SELECT EXISTS (SELECT 1 FROM rows WHERE outcome IS NULL OR (outcome = 'unknown' AND code IS NULL))`;
+
 /** Makes applied rows pending, with new keys: the first, which shows whether the environment is the same, or all. */
 const SEND_AGAIN = `
   UPDATE rows SET outcome = NULL, key = hex(randomblob(16)) WHERE subscriberId IN (
@@ -267,7 +271,7 @@ export class Results implements Disposable {
     }
     const key = this.recall('digestKey');
     this.#digestKey = key instanceof Uint8Array ? createSecretKey(key) : undefined;
-    const hasUnsent = this.#number('SELECT EXISTS (SELECT 1 FROM rows WHERE outcome IS NULL)') === 1;
+    const hasUnsent = this.#number(HAS_UNSENT) === 1;
     this.isRestarting = hasUnsent && this.recall('isRestarting') === 1;
     this.remember('isRestarting', Number(restarts || this.isRestarting));
     if (restarts && !this.isRestarting) {
