@@ -165,6 +165,7 @@ it.each([
   [['--map', 'a=email', '--map', 'b=email'], '--map: the field "email" is named twice.'],
   [['--map', 'a=email', '--ignore', 'a'], '--map: the column "a" is named twice.'],
   [['--map', 'a=data.', '--map-file', 'none'], "--map-file: the file none doesn't exist."],
+  [['--format', 'constructor'], '--format must be csv, tsv, jsonl or json.'],
   [['--delimiter', ';;'], '--delimiter must be one character such as ; or |, or tab.'],
   [['--delimiter', 'x'], '--delimiter must be one character such as ; or |, or tab.'],
   [['--map', 'Mail=email'], 'users.csv:1: The header has no column "Mail", which --map names.'],

@@ -54,13 +54,13 @@ const HEAP_FLAGS = '--heap-growing-percent=30 --semi-space-growth-factor=1';
 const ROUNDED = /(?:^|[,;|\t"])-?\d(?:[.,]\d+)?E\+\d+(?:[,;|\t"]|$)/i;
 
 /** Forms of the file by `--format`, or the end of its name. */
-const FORMATS: Readonly<Record<string, Format>> = {
-  csv: 'csv',
-  tsv: 'tsv',
-  jsonl: 'jsonl',
-  ndjson: 'jsonl',
-  json: 'jsonl',
-};
+const FORMATS: ReadonlyMap<string, Format> = new Map([
+  ['csv', 'csv'],
+  ['tsv', 'tsv'],
+  ['jsonl', 'jsonl'],
+  ['ndjson', 'jsonl'],
+  ['json', 'jsonl'],
+]);
 
 /** Argument that stands for standard input. */
 const STDIN = '-';
@@ -139,7 +139,7 @@ function readOptions(commandLine: CommandLine, { stdin }: Process) {
   const path = isPiped ? 'standard input' : file;
   const { results = `${path}.results.db`, report } = options;
   const extension = isPiped ? `.${options.format}` : extname(path.replace(GZIP, ''));
-  const format = FORMATS[options.format ?? extension.slice(1).toLowerCase()];
+  const format = FORMATS.get(options.format ?? extension.slice(1).toLowerCase());
   const isDryRun = options['dry-run'] !== undefined;
   const rejectedPath = `${isPiped ? results : path}.rejected${extension.replace(/^\.json$/i, '.jsonl')}`;
   const { rejected = isDryRun ? undefined : rejectedPath } = options;
