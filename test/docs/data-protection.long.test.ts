@@ -57,7 +57,7 @@ it.runIf(hasRedis)(`what a person does leaves what the page says${redisOnly}`, a
     modules,
     cache: { store, secret: 'a-fake-secret-of-the-cache-0123456789' },
     rateLimits: { store },
-    clients: clientsOf(signer, { scopes, rateLimit: { calls: 1_000, perSeconds: 60 } }),
+    clients: clientsOf(signer, { scopes, rateLimit: { calls: 100, perSeconds: 3_600 } }),
     clientTokens: { secrets: ['a-fake-secret-of-client-tokens-0001'] },
     audit: { to: { file: folder.path('audit.jsonl') } },
     logSecret: 'a-fake-secret-of-the-log',

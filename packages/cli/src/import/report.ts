@@ -100,7 +100,7 @@ function* describeRejected(
 
 const formatCell = (cell: string): string => (/^[\w .-]*$/.test(cell) ? cell : `"${cell.replaceAll('"', '""')}"`);
 
-/** What is valid in a file, but probably not meant so. */
+/** Findings about a file that is valid, but probably not meant so. */
 interface Findings {
   /** First line with a number that a spreadsheet has rounded. */
   rounded: number | undefined;
