@@ -288,10 +288,10 @@ describe('the limit on errors', () => {
     const options = { rootValue: { requiredNumbers: rejected }, limits: { valuesPerTurn: 1_000_000 } };
     const result = await run('{ requiredNumbers }', options);
     expect(result.errors).toHaveLength(1);
-    // Building an error takes 10 µs.
+    // Building an error takes 10 µs, so that all would take 100 ms more. In a process with a large heap, the rest takes up to 57 ms instead of 15.
     expect(
       await cpuOf(() => Promise.resolve(run('{ requiredNumbers }', options)).then(() => later(undefined, 10))),
-    ).toBeLessThan(50);
+    ).toBeLessThan(90);
   });
 });
 
