@@ -1,6 +1,7 @@
 // What an import prints and writes: its progress, the rejected rows, the outcome of every row, and how it ended.
 
 import { closeSync, constants, lstatSync, rmSync, writeFileSync } from 'node:fs';
+import { truncate } from '../../../../src/lib/text.ts';
 import type { Process } from '../command.ts';
 import {
   type Counts,
@@ -150,10 +151,7 @@ export function describeDryRun(results: Results, resultsPath: string): string {
   const samples = results
     .pending()
     .take(SAMPLES)
-    .map(({ line, subscriber }) => {
-      const json = JSON.stringify(subscriber);
-      return `  line ${line}: ${json.length > MAX_SHOWN ? `${json.slice(0, MAX_SHOWN - 1)}…` : json}`;
-    });
+    .map(({ line, subscriber }) => `  line ${line}: ${truncate(JSON.stringify(subscriber), MAX_SHOWN)}`);
   return [
     ...(earlier > 0 ? [`Compared with ${resultsPath}: ${kinds.join(', ')}. ${formatRows(left)} would be sent.`] : []),
     ...(left > 0 ? ['The first rows, as they would be sent to POST /v1/subscribers:', ...samples] : []),
@@ -162,18 +160,28 @@ export function describeDryRun(results: Results, resultsPath: string): string {
   ].join('\n');
 }
 
+/** Returns the line about a row that has a problem. */
+export const describeRow = (path: string, { line, code, message }: Pick<Entry, 'line' | 'code' | 'message'>): string =>
+  `${path}:${line}: ${message}${code === null ? '' : ` (${code})`}`;
+
 /**
  * Returns lines with the first rows that have these outcomes.
  *
  * @param path file
  * @param count number of problems or rows
+ * @param printed lines to leave out. @default none
  */
-export function describeRows(results: Results, path: string, outcomes: readonly RowOutcome[], count: number): string {
-  const lines = [...results.entries(outcomes, PRINTED)].map(
-    ({ line, code, message }: Entry) => `${path}:${line}: ${message}${code === null ? '' : ` (${code})`}\n`,
-  );
+export function describeRows(
+  results: Results,
+  path: string,
+  outcomes: readonly RowOutcome[],
+  count: number,
+  printed: readonly string[] = [],
+): string {
+  const lines = [...results.entries(outcomes, PRINTED)].map((entry) => describeRow(path, entry));
   const more = count - lines.length;
-  return lines.join('') + (more > 0 ? `… and ${formatCount(more)} more.\n` : '');
+  const others = lines.filter((line) => !printed.includes(line)).map((line) => `${line}\n`);
+  return others.join('') + (more > 0 ? `… and ${formatCount(more)} more.\n` : '');
 }
 
 /** Returns the line to print before rows are sent after a read. @param rate maximum calls per second */

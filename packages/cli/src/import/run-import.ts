@@ -25,6 +25,7 @@ import {
   describeDryRun,
   describeEnding,
   describeMergeCost,
+  describeRow,
   describeRows,
   describeWarnings,
   type FileForm,
@@ -276,7 +277,7 @@ export async function checkRows(
     const { line, subscriber, text } = row;
     checked.rows += 1;
     form ??= row;
-    rounded ??= ROUNDED.test(row.text) ? line : undefined;
+    rounded ??= ROUNDED.test(text) ? line : undefined;
     dataColumns ??= isRecord(subscriber?.data) ? (row.columns ?? ['data']).filter(isOfData) : undefined;
     for (const placeholder of row.placeholders ?? []) {
       const first = placeholders.get(placeholder) ?? { count: 0, line };
@@ -325,8 +326,9 @@ async function send(target: Target, results: Results, options: ImportOptions, ho
   const printed = new Map<string, string>();
   function onFailure(line: number, { code, message }: { code: string; message: string }): void {
     if (!printed.has(code)) {
-      printed.set(code, `${path}:${line}: ${message} (${code})\n`);
-      note(`${path}:${line}: ${message} (${code})`);
+      const text = describeRow(path, { line, code, message });
+      printed.set(code, text);
+      note(text);
     }
   }
   try {
@@ -343,8 +345,8 @@ async function send(target: Target, results: Results, options: ImportOptions, ho
   progress[Symbol.dispose]();
   const after = results.counts();
   const listed = after.failed + after.unknown + after.uncleared;
-  const rows = describeRows(results, path, ['failed', 'unknown', 'uncleared'], listed);
-  host.stderr.write([...printed.values()].reduce((text, row) => text.replace(row, ''), rows));
+  const outcomes = ['failed', 'unknown', 'uncleared'] as const;
+  host.stderr.write(describeRows(results, path, outcomes, listed, [...printed.values()]));
   if (failure !== undefined) {
     host.stderr.write(`${failure.message}\n`);
   }
