@@ -36,6 +36,7 @@ import { watchFiles } from './lib/files/file-watcher.ts';
 import { assertInstalled, assertRuntime } from './lib/optional-packages.ts';
 import { createRateLimiters } from './rate-limits/redis-rate-limiter.ts';
 import { describeStore } from './redis/redis.ts';
+import { hasChangingNames } from './settings/conflicts.ts';
 import type { GatewaySettingOptions } from './settings/gateway-options.gen.ts';
 import { readSecret } from './settings/kinds.ts';
 import { parseOptions, toSentence } from './settings/parse.ts';
@@ -238,7 +239,7 @@ export function buildGateway(
   const { metrics } = counts;
   const nameSecret = readSecret('logSecret', settings.logSecret ?? logSecret);
   const nameTenant = createTenantNames(nameSecret, browser?.tenantKeys.tenantOf);
-  if (settings.audit && clients.server !== false && settings.logSecret === undefined) {
+  if (hasChangingNames(settings)) {
     logger.warn('The audit log names an API key in another way after each restart. Set logSecret.');
   }
   const audit = settings.audit && createAuditLog(settings.audit, logger, counts.countAuditLine, nameTenant, now);

@@ -499,7 +499,6 @@ function deriveIdempotencyKey(
   let write = 0;
   return (call: string): string => {
     write += 1;
-    const ofPerson = clientKind === 'browser' ? [callerId] : [];
     const parts =
       idempotencyKeys === 'previous'
         ? [
@@ -507,7 +506,7 @@ function deriveIdempotencyKey(
             path.key,
             key,
             ...(item === undefined ? [] : [item]),
-            ...ofPerson,
+            ...(clientKind === 'browser' ? [callerId] : []),
             ...(write === 1 ? [] : [{ write }]),
           ]
         : [fieldName, path.key, callerId, key, item, write, call];

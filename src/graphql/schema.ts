@@ -11,7 +11,7 @@ import { createSchemaAccess, findUnknownDirectives, type SchemaSettings, toSubgr
 import { assertModule, clash, defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
 import { wrapResolvers, wrapTypeResolvers } from './resolvers.ts';
 import { scalars } from './scalars.ts';
-import { describeScopes, elementsOf, findScopeProblem, type ModuleOf } from './scopes.ts';
+import { describeScopes, elementsOf, findScopeProblem, type ModuleOf, scopesOfField } from './scopes.ts';
 import { feeds } from './types/feed.ts';
 import { messages } from './types/message.ts';
 import { notificationGroups } from './types/notification-group.ts';
@@ -186,9 +186,11 @@ export const ownerOf = ({ extensions }: GraphQLSchema, path: string): string | u
 
 /** Returns the fields of `Query` and `Mutation` that don't declare how many calls they make, such as `Query.layouts`. Those without a scope make none. */
 export const findUndeclared = (schema: GraphQLSchema): string[] =>
-  elementsOf(schema).flatMap(({ path, parent, part: { extensions }, scopes }) => {
-    const isRoot = parent !== undefined && (parent === schema.getQueryType() || parent === schema.getMutationType());
-    return isRoot && scopes.length > 0 && extensions.calls === undefined ? path : [];
-  });
+  [schema.getMutationType(), schema.getQueryType()].flatMap((type) =>
+    Object.values(type?.getFields() ?? {}).flatMap(({ name, extensions }) => {
+      const isSilent = type != null && extensions.calls === undefined && scopesOfField(schema, type, name).length > 0;
+      return isSilent ? `${type.name}.${name}` : [];
+    }),
+  );
 
 export const printSdl = (schema: GraphQLSchema): string => `${printSchema(lexicographicSortSchema(schema))}\n`;

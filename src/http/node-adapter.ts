@@ -5,8 +5,13 @@ import type { Writable } from 'node:stream';
 import { bodyTooLarge } from '../errors/codes.ts';
 import { memoize } from '../lib/memoize.ts';
 import { Abort } from '../lib/signal.ts';
-import type { NodeMessage } from './message.ts';
-import { type HandleRequest, type IncomingRequest, type OutgoingResponse, schemeOf } from './message.ts';
+import {
+  type HandleRequest,
+  type IncomingRequest,
+  type NodeMessage,
+  type OutgoingResponse,
+  schemeOf,
+} from './message.ts';
 import { bodyAlreadyRead, decodeBody, requestAborted, toBytes } from './params.ts';
 import type { RunningRequests } from './pipeline.ts';
 

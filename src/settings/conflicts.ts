@@ -103,3 +103,11 @@ function findTenantConflicts(
     return names.includes(name) ? [] : [{ path, message: `selects an unknown upstream; use ${names.join(' or ')}` }];
   });
 }
+
+/** Whether the audit log names an API key in another way after each restart. Names of tenants stay. */
+export const hasChangingNames = ({
+  audit,
+  clients,
+  logSecret,
+}: Pick<GatewaySettings, 'audit' | 'clients' | 'logSecret'>): boolean =>
+  audit !== undefined && clients.server !== false && logSecret === undefined;

@@ -6,6 +6,7 @@ import { createManifestFiles } from '../../../../src/graphql/documents/manifest.
 import { findDocumentProblem } from '../../../../src/graphql/documents/validate.ts';
 import { listSecretFiles } from '../../../../src/lib/files/secret-files.ts';
 import { isLoopbackHost } from '../../../../src/lib/urls.ts';
+import { hasChangingNames } from '../../../../src/settings/conflicts.ts';
 import type { Config, LoadedConfig } from '../config/load-config.ts';
 import { findPartsOfKinds, type PartOfKind, partOf, sourceOf } from '../config/parts.ts';
 import { type Problem, problemOf } from '../config/problem.ts';
@@ -104,7 +105,7 @@ function listCombinations(config: Config): Rule[] {
     ],
     ...listStoreRules(config),
     [
-      config.audit !== undefined && config.clients.server !== false && config.logSecret === undefined,
+      hasChangingNames(config),
       'logSecret',
       'is not set, so the audit log names an API key in another way after each restart; set it',
     ],
