@@ -597,12 +597,14 @@ describe('an explanation', () => {
 
 it('reads are neither stored nor shared between people, but those of one person at the same time are one call', async () => {
   await using gateway = await start(inboxService, { cache: true });
-  const query = '{ inbox { unseen { count } } }';
-  const read = async (sub: string) => gateway.send(query, {}, { authorization: await bearer({ sub }) });
+  const tokens = { 'user-1': await bearer({ sub: 'user-1' }), 'user-2': await bearer({ sub: 'user-2' }) };
+  const send = (query: string, user: keyof typeof tokens) => gateway.send(query, {}, { authorization: tokens[user] });
+  const read = (user: keyof typeof tokens) => send('{ inbox { unseen { count } } }', user);
+  await Promise.all([send('{ __typename }', 'user-1'), send('{ __typename }', 'user-2')]); // Verifies the tokens.
   const held = gateway.service.hold(undefined, 2);
   const all = Promise.all([read('user-1'), read('user-1'), read('user-2')]);
   await held.arrived;
-  await expect.poll(gateway.running).toBe(3);
+  await gateway.inFlight(3);
   held.release();
   await all;
   await read('user-1');

@@ -199,7 +199,7 @@ describe('an API key that the service accepts', () => {
     const held = gateway.service.hold(TRY);
     const first = all();
     await held.arrived;
-    await expect.poll(gateway.running).toBe(20);
+    await gateway.inFlight(20);
     held.release();
     expect(await first).toEqual(data);
     vi.advanceTimersByTime(59_000);

@@ -133,6 +133,14 @@ async function startServer(
     /** Returns the number of in-flight requests. */
     running: () => server.load().running,
     send,
+    /**
+     * Waits until that many requests are in flight and each is at its REST call. A request counts as soon as it is
+     * received, so another one is sent after them. The tokens must be known already: verifying one takes longer.
+     */
+    async inFlight(requests: number): Promise<void> {
+      await expect.poll(() => server.load().running).toBe(requests);
+      await send('{ __typename }');
+    },
     /** Sends an operation and returns its data. Throws an error with the whole response if it has errors. */
     async data<Data = Record<string, unknown>, Variables = Record<string, unknown>>(
       ...operation: Parameters<typeof send<Data, Variables>>
