@@ -78,7 +78,7 @@ async function generate(): Promise<Record<string, string>> {
   const texts = Object.values(manifests).flatMap((manifest) => Object.values<string>(JSON.parse(manifest)));
 
   return {
-    'src/upstream/openapi.gen.ts': await writeTypes(),
+    'src/upstream/contract/openapi.gen.ts': await writeTypes(),
     'src/upstream/contract/responses.gen.ts': writeResponses(),
     'packages/sandbox/src/requests.gen.json': writeRequests(),
     'packages/testing/src/endpoints.gen.ts': writeEndpoints(),

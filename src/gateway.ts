@@ -8,6 +8,7 @@ import { createBrowserAccess } from './auth/browser-access.ts';
 import { createClientRules } from './auth/identity.ts';
 import { createRemoteKeys } from './auth/signing-keys.ts';
 import { createClientErrors } from './errors/client-errors.ts';
+import { watchFiles } from './files/file-watcher.ts';
 import { createContextFactory } from './graphql/context.ts';
 import { createManifestFiles } from './graphql/documents/manifest.ts';
 import { TrustedDocuments } from './graphql/documents/trusted-documents.ts';
@@ -32,8 +33,8 @@ import { createRespond } from './http/respond.ts';
 import { createRouter } from './http/router.ts';
 import { createKnownHosts, createUpstreamSelector } from './http/select-upstream.ts';
 import { createIdentifySession, type SessionResult } from './http/sessions.ts';
-import { watchFiles } from './lib/files/file-watcher.ts';
 import { assertInstalled, assertRuntime } from './lib/optional-packages.ts';
+import type { Connect } from './network/connector.ts';
 import { createRateLimiters } from './rate-limits/redis-rate-limiter.ts';
 import { describeStore } from './redis/redis.ts';
 import { hasChangingNames } from './settings/conflicts.ts';
@@ -55,8 +56,7 @@ import { createJsonLogger, type HostLogger, toPino } from './telemetry/json-logg
 import { formatMetrics, type MetricSamples } from './telemetry/metrics.ts';
 import { createTracing } from './telemetry/tracing/tracing.ts';
 import { createCircuitLog, createEpisodeLog } from './telemetry/upstream-log.ts';
-import type { ServiceDeps } from './upstream/service.ts';
-import type { Connect } from './upstream/transport/connector.ts';
+import type { OpenServiceDeps } from './upstream/service.ts';
 import { CacheStores, Upstreams } from './upstream/upstreams.ts';
 
 /** Options of a gateway: `upstream` or `upstreams`, and others. */
@@ -82,7 +82,7 @@ interface OptionalGatewayOptions extends Omit<GatewaySettingOptions, 'upstream'>
 }
 
 /** Dependencies of a gateway. */
-export interface GatewayDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random' | 'breakerMinimumCalls'> {
+export interface GatewayDeps extends Pick<OpenServiceDeps, 'monotonicNow' | 'random' | 'breakerMinimumCalls'> {
   /**
    * Logger of operations and problems: pino, that of Fastify, or another whose methods take fields and a message, such as `console`. One that is not of
    * pino gets no lines of the level `debug`.
@@ -282,7 +282,9 @@ export function buildGateway(
   });
   const pipeline = createPipeline(parts, {
     identifySession: authenticate && browser && createIdentifySession(authenticate, browser),
-    inFlight: createInFlightRequests(settings, logger, nameTenant, (...key) => upstreams.knows(...key)),
+    inFlight: createInFlightRequests(settings, logger, nameTenant, (name, credential) =>
+      upstreams.of(name).knows(credential),
+    ),
     trustedDocuments,
     createContext: createContextFactory(
       { metrics, noteEpisode: createEpisodeLog(logger), audit, logsCalls: logger.isLevelEnabled('debug') },

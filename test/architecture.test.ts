@@ -14,7 +14,9 @@ const ENTRIES = [
   'errors',
   'upstream',
   'redis',
+  'network',
   'settings',
+  'files',
   'lib',
 ];
 

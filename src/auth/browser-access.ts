@@ -1,14 +1,14 @@
 // Sets up the authentication of browsers from the settings of issuers, tenants and client tokens.
 
 import type { Logger } from 'pino';
-import type { WatchedFiles } from '../lib/files/file-watcher.ts';
-import { createSecretFiles, type SecretFiles } from '../lib/files/secret-files.ts';
+import type { WatchedFiles } from '../files/file-watcher.ts';
+import { createSecretFiles, type SecretFiles } from '../files/secret-files.ts';
 import { isLoopbackHost } from '../lib/urls.ts';
+import { createConnector } from '../network/connector.ts';
+import { createTlsFiles, nameProblems, type TlsFiles } from '../network/tls-files.ts';
 import { CLIENT_TOKEN_ISSUER, type TokenIssuer } from '../settings/clients.ts';
 import { requireLength } from '../settings/kinds.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import { createConnector } from '../upstream/transport/connector.ts';
-import { createTlsFiles, nameProblems, type TlsFiles } from '../upstream/transport/tls-files.ts';
 import {
   CLIENT_TOKEN_ALGORITHM,
   type ClientTokenKeys,

@@ -4,7 +4,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import type { JWK, JWTHeaderParameters } from 'jose';
 import { z } from 'zod';
 import { refuse } from '../errors/codes.ts';
-import type { SecretFiles } from '../lib/files/secret-files.ts';
+import type { SecretFiles } from '../files/secret-files.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
 import { CLIENT_TOKEN_ISSUER, type ClientTokenSettings } from '../settings/clients.ts';
 import { isScope, type Scope } from '../settings/scopes.ts';

@@ -4,14 +4,14 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import { createLocalJWKSet, errors, type FlattenedJWSInput, flattenedVerify, type JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
 import { errors as undiciErrors } from 'undici';
+import { checkEach, SecretError, type SecretFiles } from '../files/secret-files.ts';
 import { caught } from '../lib/caught.ts';
-import { checkEach, SecretError, type SecretFiles } from '../lib/files/secret-files.ts';
 import { USER_AGENT } from '../lib/installation.ts';
 import { arrayOf, isRecord, recordOf } from '../lib/is-record.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
 import { isTimeoutError } from '../lib/signal.ts';
+import { type Connect, openClient } from '../network/connector.ts';
 import { describeCause } from '../upstream/errors.ts';
-import { type Connect, openClient } from '../upstream/transport/connector.ts';
 import { AuthenticationError } from './identity.ts';
 
 /** Age after which a JWKS is fetched again, in milliseconds. After this time at the latest, a key removed by the issuer is rejected. */

@@ -1,6 +1,6 @@
 // Looks up the API key and upstream of each tenant, and the tenant of an API key.
 
-import type { Secret, SecretFiles, SecretProblem } from '../lib/files/secret-files.ts';
+import type { Secret, SecretFiles, SecretProblem } from '../files/secret-files.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
 import type { BrowserSettings } from '../settings/clients.ts';
 import type { GatewaySettings } from '../settings/settings.ts';

@@ -3,10 +3,10 @@
 import { randomUUID } from 'node:crypto';
 import { type GraphQLError, Kind, type SourceLocation } from 'graphql';
 import type { Logger } from 'pino';
+import { createCredentialFilter } from '../lib/credential-filter.ts';
 import { logEpisodes } from '../lib/episodes.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { memoize } from '../lib/memoize.ts';
-import { createCredentialFilter } from '../upstream/credential-filter.ts';
 import { InvalidCall } from '../upstream/endpoint.ts';
 import { describeCause, isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
 import type { WriteOutcome } from '../upstream/failures.ts';

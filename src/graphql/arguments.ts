@@ -3,8 +3,7 @@
 import { GraphQLError, type GraphQLType, getNamedType, getNullableType, isInputObjectType, isListType } from 'graphql';
 import { isRecord } from '../lib/is-record.ts';
 import type { InputIssue } from '../upstream/errors.ts';
-import { findNameProblem, findProfileProblem, findTextProblem } from '../upstream/input-rules.ts';
-import { findIdProblem } from '../upstream/transport/path.ts';
+import { findIdProblem, findNameProblem, findProfileProblem, findTextProblem } from '../upstream/input-rules.ts';
 
 /** Creates the error of an argument that the gateway rejects before any call. */
 export const badUserInput = (message: string): GraphQLError =>

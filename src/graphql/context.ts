@@ -7,7 +7,7 @@ import type { Deadline, Signal } from '../lib/signal.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
 import { Usage, type UsageReceivers } from '../telemetry/usage.ts';
-import type { CallBudget, OperationWrites } from '../upstream/client.ts';
+import type { OperationClient, OperationWrites } from '../upstream/calls.ts';
 import { readToTryKey } from '../upstream/endpoints.ts';
 import { errorOf, isUpstreamError } from '../upstream/errors.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
@@ -26,7 +26,7 @@ export interface GatewayContext extends PluginContext, FieldContext {
   /** Cost of the upstream calls made for the operation so far. */
   readonly usage: Usage;
   /** Calls that the operation has made, none if it is only explained. */
-  readonly budget: Readonly<CallBudget>;
+  readonly budget: OperationClient['budget'];
   /**
    * Tries the caller's API key with a read, which fails if the service doesn't accept it. Returns undefined if the service has accepted it within the last
    * minute, or the gateway has verified a token. For fields that may answer without a call, because only the service knows its keys.
@@ -103,7 +103,7 @@ export function createContextFactory(
     now,
     settings: { operationTimeoutMs, idempotencyKeys },
   }: {
-    upstreams: Pick<Upstreams, 'bind' | 'hasAccepted' | 'record'>;
+    upstreams: Pick<Upstreams, 'of'>;
     logger: Logger;
     now: () => Date;
     settings: Pick<GatewaySettings, 'operationTimeoutMs' | 'idempotencyKeys'>;
@@ -112,12 +112,13 @@ export function createContextFactory(
   return (operation, identity, { params, request }) => {
     const { requestId, bypassesCache, flags } = operation;
     const { credential, upstreamName } = identity;
+    const upstream = upstreams.of(upstreamName);
     const usage = new Usage(receivers, identity, operation);
     const writes: OperationWrites = { ofField: undefined };
     const explainer = flags?.isExplained
-      ? new Explainer(upstreams.record(upstreamName, { credential, requestId, writes }))
+      ? new Explainer(upstream.record({ credential, requestId, writes }))
       : undefined;
-    const sender = upstreams.bind(upstreamName, {
+    const sender = upstream.bind({
       credential,
       person: identity.clientKind === 'browser' ? identity.callerId : undefined,
       signal: operation.request.signal,
@@ -130,7 +131,7 @@ export function createContextFactory(
     const client = explainer?.client ?? sender;
     const fieldCalls = flags?.reportsCalls === true ? new FieldCallCounts(sender) : undefined;
     const tryKey = () => {
-      if (identity.clientKind !== 'server' || upstreams.hasAccepted(upstreamName, credential)) {
+      if (identity.clientKind !== 'server' || upstream.hasAccepted(credential)) {
         return undefined;
       }
       return explainer === undefined

@@ -3,9 +3,9 @@
 import { types } from 'node:util';
 import DataLoader from 'dataloader';
 import { ignoreRejection } from '../lib/promises.ts';
-import type { UpstreamClient } from '../upstream/client.ts';
+import type { UpstreamClient } from '../upstream/calls.ts';
 import type { CallArgs, DeclaredEndpoint, ReadEndpoint } from '../upstream/endpoint.ts';
-import { assertPathIds } from '../upstream/transport/path.ts';
+import { assertPathIds } from '../upstream/input-rules.ts';
 import { badResponse, toId } from './sent-values.ts';
 
 /** Endpoints with which records are read, and the name of a record, such as `workflow`, which is unique in the schema. */

@@ -7,7 +7,7 @@ import { afterWrite, toFailure } from '../errors/mutation-failures.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { ignoreRejection } from '../lib/promises.ts';
 import type { Scope } from '../settings/scopes.ts';
-import { misplacedWrite, WriteCount } from '../upstream/client.ts';
+import { misplacedWrite, WriteCount } from '../upstream/calls.ts';
 import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';
 import { type InputIssue, invalidInput, isUpstreamError } from '../upstream/errors.ts';
 import { assertRange, badUserInput, findInputIssues } from './arguments.ts';

@@ -4,7 +4,6 @@ import { type GraphQLSchema, lexicographicSortSchema, printSchema, validateSchem
 import { memoize, memoizeBySource } from '../lib/memoize.ts';
 import { unknownName } from '../settings/define.ts';
 import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
-import { kindOf } from '../upstream/endpoint-options.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
 import { dependentCallsOf } from './calls/declared-calls.ts';
 import { createSchemaAccess, findUnknownDirectives, type SchemaSettings, toSubgraph } from './federation.ts';
@@ -144,7 +143,7 @@ function assertEndpoints(own: readonly DeclaredEndpoint[]): void {
 /** Throws a `ModuleError` if a write empties a kind of reads that doesn't exist. */
 function assertEmpties(own: readonly DeclaredEndpoint[]): void {
   const reads = [...CONTRACT, ...own].flatMap(({ cached }) => cached ?? []);
-  const kinds = [...new Set(reads.map(kindOf))];
+  const kinds = [...new Set(reads.map(({ kind }) => kind))];
   for (const { method, route, module, empties } of own) {
     const unknown = empties?.find((kind) => !kinds.includes(kind));
     if (unknown !== undefined) {
@@ -152,7 +151,7 @@ function assertEmpties(own: readonly DeclaredEndpoint[]): void {
       const problem =
         read === undefined
           ? unknownName(unknown, kinds, 'kind of cached reads')
-          : `unknown kind of cached reads "${unknown}" (did you mean "${kindOf(read)}"?)`;
+          : `unknown kind of cached reads "${unknown}" (did you mean "${read.kind}"?)`;
       throw new ModuleError(`${method} ${route} of the module ${module} empties the ${problem}`);
     }
   }

@@ -2,7 +2,7 @@
 
 import { GraphQLError } from 'graphql';
 import { ignoreRejection } from '../lib/promises.ts';
-import { findIdProblem } from '../upstream/transport/path.ts';
+import { findIdProblem } from '../upstream/input-rules.ts';
 
 /** Creates the error of a value that violates the contract. */
 export const badResponse = (problem: string): GraphQLError =>

@@ -1,7 +1,7 @@
 // Decides whose records a caller reaches: a token only those of its subject, an API key those of the person that it names.
 
 import { GraphQLError } from 'graphql';
-import { findIdProblem } from '../upstream/transport/path.ts';
+import { findIdProblem } from '../upstream/input-rules.ts';
 import { badUserInput } from './arguments.ts';
 import type { GatewayContext } from './context.ts';
 

@@ -9,25 +9,17 @@ import { type MutationOptions, type NotFound, type ResolvedInput, type Send, UNA
 import type { Fields } from '../graphql/record-fields.ts';
 import { defineInbox, FEEDS_ARG, type Feeds, type InboxBody, MAX } from '../graphql/types/inbox.ts';
 import { declareMessageEndpoints, messages } from '../graphql/types/message.ts';
-import {
-  channelsOtherThan,
-  isOfWorkflow,
-  type PreferenceBody,
-  type PreferencesBody,
-} from '../graphql/types/preference.ts';
+import { channelsOtherThan, isOfWorkflow } from '../graphql/types/preference.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { CallArgs } from '../upstream/endpoint.ts';
-import type { MessageBody } from '../upstream/endpoints.ts';
+import type { ChannelChoiceBody, MarkAs, MessageBody, PreferenceBody, PreferencesBody } from '../upstream/endpoints.ts';
 import { isUpstreamError } from '../upstream/errors.ts';
-import type { components } from '../upstream/openapi.gen.ts';
-import { isRecordId } from '../upstream/transport/path.ts';
+import { isRecordId } from '../upstream/input-rules.ts';
 
 /** Maximum messages to delete at once: each takes a call. */
 const MAX_DELETED = 20;
 
-type Schemas = components['schemas'];
-type ChoiceBody = Schemas['ChannelChoice'];
-type MarkBody = { markAs: Schemas['MarkAs'] };
+type MarkBody = { markAs: MarkAs };
 
 /** Mutation of an inbox: what those of it don't have in common. */
 type Change<Args extends CallArgs, Body, Own extends InputFieldMap, Result> = Pick<
@@ -59,7 +51,7 @@ async function chooseForAll<Body extends PreferencesBody>(
   enabled: boolean,
   before: PreferencesBody | undefined,
   change: (body: { enabled: boolean }) => Promise<Body>,
-  choose: (choices: ChoiceBody[]) => Promise<Body | undefined>,
+  choose: (choices: ChannelChoiceBody[]) => Promise<Body | undefined>,
 ): Promise<{ preference: Body; unapplied: string[] }> {
   const sent = await change({ enabled });
   const hasSwitch = (enabled ? before : sent)?.preference?.enabled === false;
@@ -98,10 +90,10 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     .takes<{ body: { status: 'done'; payload?: object | undefined } }>()
     .returns<MessageBody | undefined>();
   const updateOne = endpoint('PATCH /v1/subscribers/{subscriberId}/preferences/{workflowId}', writeToWorkflow)
-    .takes<{ body: { enabled?: boolean; channel?: ChoiceBody } }>()
+    .takes<{ body: { enabled?: boolean; channel?: ChannelChoiceBody } }>()
     .returns<PreferenceBody>();
   const updateAll = endpoint('PATCH /v1/subscribers/{subscriberId}/preferences', write)
-    .takes<{ body: { enabled?: boolean; preferences?: readonly ChoiceBody[] } }>()
+    .takes<{ body: { enabled?: boolean; preferences?: readonly ChannelChoiceBody[] } }>()
     .returns<PreferencesBody>();
 
   const MarkAs = builder.enumType('MarkAs', {
@@ -304,7 +296,8 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
         ? (await readPreferences(subscriberId, ctx)).find((each) => isOfWorkflow(each, named))
         : undefined;
       const workflowId = before?.template?._id ?? named;
-      const change = (body: { enabled?: boolean; channel?: ChoiceBody }) => send({ subscriberId, workflowId, body });
+      const change = (body: { enabled?: boolean; channel?: ChannelChoiceBody }) =>
+        send({ subscriberId, workflowId, body });
       if (channel != null) {
         const preference = await change({ channel: { type: channel, enabled } });
         return {
@@ -347,7 +340,7 @@ export default defineShipped('notigraph/modules/inbox', (toolkit) => {
     }),
     inputPath: (path) => path.map((name) => (name === 'preferences' ? 'channels' : name === 'type' ? 'channel' : name)),
     async resolve({ subscriberId, enabled, channels }, send, ctx) {
-      const change = (body: { enabled?: boolean; preferences?: ChoiceBody[] }) => send({ subscriberId, body });
+      const change = (body: { enabled?: boolean; preferences?: ChannelChoiceBody[] }) => send({ subscriberId, body });
       if (enabled != null && channels == null) {
         const before = enabled ? await readGlobals(subscriberId, ctx) : undefined;
         return chooseForAll(enabled, before, change, (preferences) => change({ preferences }));

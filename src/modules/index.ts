@@ -10,5 +10,4 @@ export { notificationGroups } from '../graphql/types/notification-group.ts';
 export { stats } from '../graphql/types/stats.ts';
 export { subscribers } from '../graphql/types/subscriber.ts';
 export { workflows } from '../graphql/types/workflow.ts';
-export type { CallArgs, Declaration, ReadEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';
-export type { CachedRead } from '../upstream/endpoint-options.ts';
+export type { CachedRead, CallArgs, Declaration, ReadEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';

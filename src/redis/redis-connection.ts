@@ -1,10 +1,10 @@
 // Reads where Redis is, opens one connection to it, and describes why that fails.
 
 import { getCACertificates } from 'node:tls';
+import { createSecretFiles, type Secret, SecretError, type SecretProblem } from '../files/secret-files.ts';
 import { errorCodeOf } from '../lib/caught.ts';
-import { findCertificateProblem } from '../lib/certificates.ts';
-import { createSecretFiles, type Secret, SecretError, type SecretProblem } from '../lib/files/secret-files.ts';
-import { CONNECT_TIMEOUT_MS, createLookup } from '../lib/open-socket.ts';
+import { findCertificateProblem } from '../network/certificates.ts';
+import { CONNECT_TIMEOUT_MS, createLookup } from '../network/open-socket.ts';
 import { findRedisUrlProblem } from '../settings/stores.ts';
 
 export interface RedisServer {

@@ -1,7 +1,7 @@
 // Secrets, files, addresses: values with a kind. Their schemas declare it, and everything that treats such values in its own way asks for it.
 
 import { z } from 'zod';
-import { checkEach, createSecretFiles, type FindProblem, type Secret, SecretError } from '../lib/files/secret-files.ts';
+import { checkEach, createSecretFiles, type FindProblem, type Secret, SecretError } from '../files/secret-files.ts';
 import { isDecodable } from '../lib/urls.ts';
 import { group, HEADER_VALUE, offOr, setting, text, textThat } from './define.ts';
 

@@ -5,15 +5,14 @@ import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
 import { errorCodeOf } from '../lib/caught.ts';
+import { createCredentialFilter } from '../lib/credential-filter.ts';
 import { isRecord, recordOf } from '../lib/is-record.ts';
 import { pauseSync } from '../lib/promises.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import type { Outcome } from '../upstream/call-events.ts';
-import { createCredentialFilter } from '../upstream/credential-filter.ts';
+import type { Outcome, UpstreamRequest } from '../upstream/calls.ts';
 import { errorOf, isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
 import type { WriteOutcome } from '../upstream/failures.ts';
-import type { UpstreamRequest } from '../upstream/request.ts';
-import { pathIdOf } from '../upstream/transport/path.ts';
+import { pathIdOf } from '../upstream/input-rules.ts';
 import type { TenantNames, TraceIds } from './access-log.ts';
 import type { Counters } from './metrics.ts';
 

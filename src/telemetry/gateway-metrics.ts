@@ -3,17 +3,17 @@
 import type { Logger } from 'pino';
 import { isVerified } from '../auth/identity.ts';
 import { isErrorCode } from '../errors/codes.ts';
-import type { WatchedFiles } from '../lib/files/file-watcher.ts';
-import type { StoreStats } from '../upstream/cache/store.ts';
+import type { WatchedFiles } from '../files/file-watcher.ts';
 import type {
   CachedReadResult,
   CircuitState,
   InvalidationReason,
   Outcome,
+  ReportDeviation,
   ServiceState,
   SocketStats,
-} from '../upstream/call-events.ts';
-import type { ReportDeviation } from '../upstream/contract/drift.ts';
+  StoreStats,
+} from '../upstream/calls.ts';
 import { type Endpoint, isUpstreamError } from '../upstream/errors.ts';
 import type { AccessLogEntry, FailedResult } from './access-log.ts';
 import { createAuditCounts } from './audit-log.ts';

@@ -2,8 +2,8 @@
 
 import type { Logger } from 'pino';
 import { logEpisodes } from '../lib/episodes.ts';
+import type { ReportCircuitChange } from '../upstream/calls.ts';
 import { describeCause } from '../upstream/errors.ts';
-import type { ReportCircuitChange } from '../upstream/policies/circuit-breaker.ts';
 import type { TenantNames } from './access-log.ts';
 import type { NoteEpisode } from './usage.ts';
 

@@ -1,9 +1,15 @@
 // Receives what happens to the calls of one operation, and passes it to its log lines, trace, metrics and audit log.
 
 import { ANONYMOUS, type Identity } from '../auth/identity.ts';
-import type { CacheHit, CallEvents, InvalidationReason, Outcome } from '../upstream/call-events.ts';
+import type {
+  CacheHit,
+  CallEvents,
+  InvalidationReason,
+  Outcome,
+  TraceHeaders,
+  UpstreamRequest,
+} from '../upstream/calls.ts';
 import { type Endpoint, isUpstreamError, type RateLimitState, type UpstreamError } from '../upstream/errors.ts';
-import type { TraceHeaders, UpstreamRequest } from '../upstream/request.ts';
 import type { CallEntry, FailedResult } from './access-log.ts';
 import type { AuditLog, WriteRecord } from './audit-log.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';

@@ -7,9 +7,12 @@ import {
   type OptionsOfWrites,
   type Rules,
   readOptions,
-} from './endpoint-options.ts';
+} from './declaration/endpoint-options.ts';
+import type { Expected } from './declaration/response-form.ts';
 import type { Endpoint } from './errors.ts';
-import type { Expected } from './response-form.ts';
+
+export type { CachedRead } from './declaration/endpoint-options.ts';
+export type { Expected } from './declaration/response-form.ts';
 
 /** Value of a query parameter. Null and undefined are left out. */
 type QueryValue = string | number | boolean | null | undefined | readonly (string | number | boolean)[];
@@ -174,3 +177,36 @@ export const invalidCall = ({ method, route, module }: DeclaredEndpoint, problem
   );
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+/**
+ * Returns the kinds of reads that each endpoint empties. Of a write, these are those that it declares, or else those of all reads whose paths are at, above or below its own. A
+ * declaration is about the built-in reads and those of its module. Its author may not know the others, so they count in any case.
+ */
+export function findEmptied(endpoints: readonly DeclaredEndpoint[]): Map<DeclaredEndpoint, readonly string[]> {
+  const reads = endpoints.flatMap(({ route, cached, module }) =>
+    cached === undefined ? [] : [{ route, module, kind: cached.kind }],
+  );
+  return new Map(
+    endpoints.map((endpoint) => {
+      const { empties, method, module, route } = endpoint;
+      const related = method === 'GET' ? [] : reads.filter((read) => isSameResource(route, read.route));
+      const kindsOf = (isKnown: boolean) =>
+        related.flatMap((read) => ([undefined, module].includes(read.module) === isKnown ? read.kind : []));
+      return [endpoint, [...new Set([...(empties ?? kindsOf(true)), ...kindsOf(false)])]];
+    }),
+  );
+}
+
+/**
+ * Whether one path is at or below the other. A parameter can be any segment. `things:search`, `things;v=1` and, at the end, `things.json` are forms of
+ * `things`, and `things,parts` are both.
+ */
+function isSameResource(one: string, other: string): boolean {
+  const [shorter = [], longer = []] = [one, other]
+    .map((route) => route.replace(/\.[a-z]\w*$/i, '').split('/'))
+    .map((segments) => segments.map((segment) => segment.split(',').map((name) => name.replace(/[:;].*/, ''))))
+    .sort((a, b) => a.length - b.length);
+  return shorter.every((names, i) =>
+    names.some((name) => longer[i]?.some((each) => each === name || `${each}${name}`.includes('{'))),
+  );
+}

@@ -1,7 +1,7 @@
 // Declares the endpoints of the contract, and the bodies of their requests and responses.
 
+import type { components } from './contract/openapi.gen.ts';
 import { type DeclaredEndpoint, endpoint } from './endpoint.ts';
-import type { components } from './openapi.gen.ts';
 
 type Schemas = components['schemas'];
 
@@ -20,6 +20,11 @@ export type WorkflowBody = Schemas['Workflow'];
 export type StepBody = Schemas['Step'];
 export type StepTemplateBody = Schemas['StepTemplate'];
 export type TriggerBody = Schemas['Trigger'];
+export type MessageCountBody = Schemas['MessageCount'];
+export type PreferencesBody = Schemas['GlobalPreference'];
+export type PreferenceBody = Schemas['WorkflowPreference'];
+export type ChannelChoiceBody = Schemas['ChannelChoice'];
+export type MarkAs = Schemas['MarkAs'];
 
 // The contract lets `_id` be absent. What a record then has for certain is the environment that it belongs to.
 const RECORD = ['_id', 'id', '_environmentId'];

@@ -51,6 +51,8 @@ export class UpstreamError extends Error {
   readonly isOutage: boolean;
   /** Whether a proxy, a firewall or a router without this path answered for the service. @default false */
   readonly isForeign: boolean;
+  /** Whether the same request may succeed later. @default false */
+  readonly isTemporary: boolean;
   /** Whether the service returned its stored failure of an earlier request with this idempotency key, as it would again. @default false */
   readonly isReplayed: boolean;
   /** Whether a request was sent. @default true */
@@ -72,6 +74,7 @@ export class UpstreamError extends Error {
     this.retry = options.retry ?? 'never';
     this.isOutage = options.isOutage ?? false;
     this.isForeign = options.isForeign ?? false;
+    this.isTemporary = options.isTemporary ?? false;
     this.isReplayed = options.isReplayed ?? false;
     this.sent = options.sent ?? true;
   }

@@ -35,6 +35,8 @@ export interface FailureMeaning {
   readonly isOutage?: boolean;
   /** Whether something else answered for the service. @default false */
   readonly isForeign?: boolean;
+  /** Whether the same request may succeed later: an import repeats it, and unless it is the rate limit, a stored response may serve. @default false */
+  readonly isTemporary?: boolean;
   /** Whether a request was sent. @default true */
   readonly sent?: boolean;
 }
@@ -101,6 +103,7 @@ export const FAILURES = {
     retryable: true,
     retry: 'repeatable',
     outcome: 'UNKNOWN',
+    isTemporary: true,
   },
   rateLimited: {
     when: 'the key has used up the rate limit of the service',
@@ -110,6 +113,7 @@ export const FAILURES = {
     passesRetryAfter: true,
     retryable: true,
     retry: 'always',
+    isTemporary: true,
   },
   tooEarly: {
     when: 'the service is not ready, and has not processed the request',
@@ -120,6 +124,7 @@ export const FAILURES = {
     retryable: true,
     retry: 'repeatable',
     isOutage: true,
+    isTemporary: true,
   },
   /** Frameworks send 408 while the handler goes on, and CDNs 520 to 530 if the service doesn't answer them. */
   unavailable: {
@@ -131,6 +136,7 @@ export const FAILURES = {
     outcome: 'UNKNOWN',
     retry: 'repeatable',
     isOutage: true,
+    isTemporary: true,
   },
   unanswered: {
     when: 'no headers within most of `attemptTimeoutMs`, or a proxy says so',
@@ -140,6 +146,7 @@ export const FAILURES = {
     outcome: 'UNKNOWN',
     retry: 'repeatable',
     isOutage: true,
+    isTemporary: true,
   },
   /** The status of nginx. */
   proxyGaveUp: {
@@ -163,11 +170,19 @@ export const FAILURES = {
     message: 'The notification service failed on this request.',
     retryable: false,
     outcome: 'UNKNOWN',
+    isTemporary: true,
   },
   foreign: {
-    when: 'something else answers: a firewall, a redirect, or a router without this path',
+    when: 'something else answers: a redirect, or a router without this path',
     code: 'UPSTREAM_BAD_RESPONSE',
     message: 'Something else answered for the notification service.',
+    isForeign: true,
+    isTemporary: true,
+  },
+  blocked: {
+    when: 'a firewall or proxy answers 401 or 403 with a page',
+    code: 'UPSTREAM_BAD_RESPONSE',
+    message: 'A proxy or firewall in front of the notification service rejected the request.',
     isForeign: true,
   },
   badResponse: {
@@ -184,6 +199,7 @@ export const FAILURES = {
     retryable: true,
     retry: 'always',
     isOutage: true,
+    isTemporary: true,
   },
   brokenConnection: {
     when: 'the connection breaks before the end of the response',
@@ -192,6 +208,7 @@ export const FAILURES = {
     outcome: 'UNKNOWN',
     retry: 'repeatable',
     isOutage: true,
+    isTemporary: true,
   },
   timedOut: {
     when: 'no complete response in time',
@@ -199,6 +216,7 @@ export const FAILURES = {
     message: 'The notification service did not respond in time.',
     outcome: 'UNKNOWN',
     retry: 'repeatable',
+    isTemporary: true,
   },
   notSentInTime: {
     when: '`operationTimeoutMs` passes before the request is sent',
@@ -206,6 +224,7 @@ export const FAILURES = {
     message: 'The operation timed out before the notification service was called.',
     retryable: true,
     sent: false,
+    isTemporary: true,
   },
   noSocket: {
     when: 'all `sockets` are busy until `operationTimeoutMs` passes',
@@ -215,6 +234,7 @@ export const FAILURES = {
     retryable: true,
     retryAfterSeconds: 1,
     sent: false,
+    isTemporary: true,
   },
   clientClosed: {
     when: 'the client has disconnected, so nobody sees the error',
@@ -227,6 +247,7 @@ export const FAILURES = {
     message: 'The notification service was recently unavailable. Calls to it are paused.',
     retryable: true,
     sent: false,
+    isTemporary: true,
   },
   throttled: {
     when: 'the service has reported that the rate limit of the key is used up',
@@ -234,6 +255,7 @@ export const FAILURES = {
     message: 'This API key has exceeded the rate limit of the notification service. Calls are paused until it resets.',
     retryable: true,
     sent: false,
+    isTemporary: true,
   },
   queueFull: {
     when: 'too many calls with the key are waiting',
@@ -242,6 +264,7 @@ export const FAILURES = {
     retryable: true,
     retryAfterSeconds: 1,
     sent: false,
+    isTemporary: true,
   },
   buffersFull: {
     when: '`maxBufferedBytes` of responses are being received',
@@ -249,6 +272,7 @@ export const FAILURES = {
     message: 'The gateway is receiving too much data from the notification service.',
     retryAfterSeconds: 1,
     outcome: 'UNKNOWN',
+    isTemporary: true,
   },
   auditUnavailable: {
     when: 'the audit log is required and cannot be written',

@@ -1,10 +1,92 @@
-// Turns the arguments of a call into what is sent, and rejects those that can't be.
+// Says which ids and texts can be sent, so that none leads to another endpoint, or into a header of an email.
 
-import { HEADER_VALUE, suggest } from '../settings/define.ts';
-import { type CallArgs, type DeclaredEndpoint, invalidCall, type WriteOptions } from './endpoint.ts';
-import type { DeclaredHeaders } from './endpoint-options.ts';
-import { type InputIssue, invalidInput } from './errors.ts';
-import { buildPath, CONTROL_CHARACTER, encodeBody, pathPrefixOf } from './transport/path.ts';
+import type { CallArgs, DeclaredEndpoint } from './endpoint.ts';
+import { invalidInput } from './errors.ts';
+
+/** Maximum length of an id. Real ids are much shorter. */
+const MAX_ID_LENGTH = 256;
+
+/** Matches ordinary ids, which need no further checks. */
+const PLAIN = /^[\w-]{1,256}$/;
+
+/** Line breaks and other control characters, which ids can't have, and texts neither: services put names and addresses into headers of emails. */
+export const CONTROL_CHARACTER = /[\p{Cc}\p{Zl}\p{Zp}]/u;
+
+/**
+ * Returns why an id can't be a single segment of a URL path, or undefined if it can. Bodies have the same rule: what is created must be readable.
+ *
+ * `encodeURIComponent` doesn't encode `.` and `..`, which URL parsers resolve, so the call would reach another endpoint. An empty id
+ * would turn "get one" into "list all". Servers and proxies may decode a segment more than once, cut parameters off it (`..;a=b`), or take characters
+ * for those that look alike, so slashes and dot segments that are hidden by percent-encoding, parameters or full-width forms are rejected too.
+ *
+ * @param allowsSlashes whether the option `slashesInIds` of the endpoint permits slashes. @default false
+ */
+export function findIdProblem(id: string, allowsSlashes = false): string | undefined {
+  if (PLAIN.test(id)) {
+    return undefined;
+  }
+  if (id === '') {
+    return 'must not be empty';
+  }
+  if (id.trim() !== id) {
+    return 'must not begin or end with a space'; // The service trims some ids and stores others as they are: two records of one user.
+  }
+  if (id.length > MAX_ID_LENGTH) {
+    return `must not be longer than ${MAX_ID_LENGTH} characters`;
+  }
+  if (!id.isWellFormed()) {
+    return 'must be well-formed Unicode';
+  }
+  for (const form of decodedForms(id)) {
+    if (CONTROL_CHARACTER.test(form)) {
+      return 'must not contain control characters';
+    }
+    const parts = form.normalize('NFKC').split(/[/\\]/);
+    if (parts.some(isDotSegment)) {
+      return 'must not contain the path segments "." or ".."';
+    }
+    if (parts.length > 1 && !allowsSlashes) {
+      return 'must not contain "/" or "\\", plain or encoded';
+    }
+  }
+  return undefined;
+}
+
+/** Whether an id has the form of those that the service gives to its records. */
+export const isRecordId = (id: string): boolean => /^[\da-f]{24}$/i.test(id);
+
+const isDotSegment = (part: string): boolean => /^\s*\.{1,2}\s*(?:;|$)/.test(part);
+
+/** Yields the id, and its form after each round of percent-decoding. */
+function* decodedForms(id: string): Generator<string> {
+  let form = id;
+  while (true) {
+    yield form;
+    const decoded = form
+      .replace(/%c0%a(?=[ef])/gi, '%2') // Two bytes for "." and "/", which old decoders accept.
+      .replace(/(?:%[0-9a-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString());
+    if (decoded === form) {
+      return;
+    }
+    form = decoded;
+  }
+}
+
+/** Throws an `UpstreamError` (BAD_USER_INPUT) for the first id that can't be a single path segment. */
+export function assertPathIds(endpoint: DeclaredEndpoint, args: CallArgs): void {
+  for (const name of endpoint.params) {
+    const problem = findIdProblem(pathIdOf(args, name), endpoint.slashesInIds);
+    if (problem !== undefined) {
+      throw invalidInput(endpoint, [{ path: [name], message: `The id ${problem}.` }]);
+    }
+  }
+}
+
+/** Returns the id for a parameter of the path. A missing one is empty, which no call accepts. */
+export function pathIdOf(args: CallArgs, name: string): string {
+  const id = args[name];
+  return typeof id === 'string' ? id : typeof id === 'number' ? String(id) : '';
+}
 
 /**
  * Returns why a text can't be sent as a field of a record, or undefined if it can. Every field that is a text has a single line, and an avatar is
@@ -29,85 +111,3 @@ export const findNameProblem = (field: string, text: string): string | undefined
   findTextProblem(field, text) ?? (text.trim() === '' ? 'must not be blank' : undefined);
 
 const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
-
-/**
- * Returns the path with the query, the headers and the body that are sent for the arguments of a call.
- *
- * @throws {UpstreamError} BAD_USER_INPUT if ids, headers or texts can't be sent
- * @throws {InvalidCall} if they are not arguments of the endpoint, which is a bug of its module
- */
-export function encodeArgs(endpoint: DeclaredEndpoint, upstreamUrl: URL, args: CallArgs & WriteOptions) {
-  if (endpoint.module !== undefined) {
-    assertArgs(endpoint, args);
-  }
-  return {
-    path: pathPrefixOf(upstreamUrl) + buildPath(endpoint, args),
-    headers: endpoint.headers && headersOf(endpoint, endpoint.headers, args),
-    body: args.body && bodyOf(endpoint, args.body),
-  };
-}
-
-/** Throws an error if the arguments of a call are not those of its endpoint, which the compiler finds only in TypeScript. */
-function assertArgs(endpoint: DeclaredEndpoint, args: CallArgs & WriteOptions): void {
-  const { params, method, headers } = endpoint;
-  const ofWrites = method === 'GET' ? [] : ['body', 'idempotencyKey', 'deriveKey', 'isBulkItem'];
-  const argNames = [...params, 'query', ...(headers === undefined ? [] : ['headers']), ...ofWrites];
-  for (const name of Object.keys(args)) {
-    const value = args[name];
-    if (!argNames.includes(name) && value !== undefined) {
-      throw invalidCall(endpoint, `it has no argument "${name}"${suggest(name, argNames)}`);
-    }
-    if (PARTS.includes(name) && value !== undefined && (typeof value !== 'object' || value === null)) {
-      throw invalidCall(endpoint, `the argument "${name}" must be an object`);
-    }
-  }
-  const missing = params.find((name) => typeof args[name] !== 'string' && !Number.isFinite(args[name]));
-  if (missing !== undefined) {
-    throw invalidCall(endpoint, `the argument "${missing}" must be a text`);
-  }
-}
-
-const PARTS = ['query', 'body', 'headers'];
-
-export function headersOf(endpoint: DeclaredEndpoint, declared: DeclaredHeaders, args: CallArgs) {
-  const { headers: given = {} } = args;
-  const unknown = Object.keys(given).find((name) => declared[name] !== true);
-  if (unknown !== undefined) {
-    throw invalidCall(endpoint, `it takes no header "${unknown}"${suggest(unknown, Object.keys(declared))}`);
-  }
-  const headers: Record<string, string> = {};
-  for (const [name, fixed] of Object.entries(declared)) {
-    const value = fixed === true ? given[name] : fixed;
-    if (value == null) {
-      continue;
-    }
-    if (typeof value !== 'string') {
-      throw invalidCall(endpoint, `the header "${name}" must be a text`);
-    }
-    if (!HEADER_VALUE.test(value)) {
-      throw invalidInput(endpoint, [{ path: [name], message: `${name} must be a single line of Latin-1 characters.` }]);
-    }
-    headers[name] = value;
-  }
-  return headers;
-}
-
-/**
- * Returns a body as it is sent.
- *
- * @throws {UpstreamError} BAD_USER_INPUT if texts in it can't be sent. Those in free-form objects can be any.
- */
-function bodyOf(endpoint: DeclaredEndpoint, body: object): string {
-  const issues: InputIssue[] = [];
-  for (const [field, value] of Object.entries(body)) {
-    const problem =
-      typeof value === 'string' && !endpoint.multiline.includes(field) ? findTextProblem(field, value) : undefined;
-    if (problem !== undefined) {
-      issues.push({ path: [field], message: `${field} ${problem}.` });
-    }
-  }
-  if (issues.length > 0) {
-    throw invalidInput(endpoint, issues);
-  }
-  return encodeBody(endpoint, body);
-}

@@ -1,119 +1,269 @@
-// Joins reads to identical ones in flight, and starts all other calls of one upstream.
+// Opens a service: the gateway's client for its callers, and single requests of commands that examine it.
 
-import { createPerCredential, type PerCredential } from '../lib/per-credential.ts';
-import { afterwards, Call, type CallOptions, type CallPolicies, type CallSettings, type Reader } from './call.ts';
-import type { ServiceState } from './call-events.ts';
-import { createDriftCheck, type ReportDeviation } from './contract/drift.ts';
-import { endedEarly } from './errors.ts';
-import { Lane } from './lane.ts';
-import { createCircuitBreaker, type ReportCircuitChange } from './policies/circuit-breaker.ts';
-import { Retry, type RetrySettings } from './policies/retry.ts';
-import { createThrottle } from './policies/throttle.ts';
-import type { UpstreamRequest } from './request.ts';
-import type { SocketPool } from './transport/socket-pool.ts';
+import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { errorCodeOf } from '../lib/caught.ts';
+import { addressOf } from '../lib/urls.ts';
+import { type Connect, createConnector } from '../network/connector.ts';
+import { createTlsFiles, nameProblems } from '../network/tls-files.ts';
+import type { GatewaySettings } from '../settings/settings.ts';
+import { toHostname } from '../settings/upstreams.ts';
+import type { ServiceCache } from './cache/store.ts';
+import { BoundedClient } from './calls/bounded-client.ts';
+import { createRecorder } from './calls/recorder.ts';
+import { type CallTarget, Service, type ServiceDeps } from './calls/service.ts';
+import type {
+  CallAuthor,
+  Caller,
+  Deviation,
+  OperationClient,
+  ReportCircuitChange,
+  ReportDeviation,
+  ServiceState,
+} from './calls.ts';
+import { findDeviations } from './contract/drift.ts';
+import { isEnvelope } from './declaration/response-form.ts';
+import type { CallArgs, DeclaredEndpoint } from './endpoint.ts';
+import type { RateLimitState } from './errors.ts';
+import { type Progress, receive } from './transport/attempt.ts';
+import { BodyError, headerOf, planBody, readErrorBody, readSuccess } from './transport/body.ts';
+import { fillPath, headersOf, pathPrefixOf, serviceAddressOf } from './transport/encode-args.ts';
+import { readRateLimit, toDispatchOptions } from './transport/exchange.ts';
+import { probeUpstream } from './transport/probe.ts';
+import { type ResponseBuffer, SocketPool } from './transport/socket-pool.ts';
+import { errorFromFailure, isForeign, parseRetryAfter } from './transport/to-error.ts';
 
-export interface CallTarget {
-  read(request: UpstreamRequest, reader: Reader): void;
-  write(request: UpstreamRequest, reader: Reader): void;
-}
+export type SettingsOfService = Omit<GatewaySettings, 'upstream' | 'upstreams'> & { upstreamUrl: URL };
 
-/** Returns the key of a read: those of one credential with the same key have the same result. Nothing of it is particular to this process. */
-export const readKeyOf = ({ endpoint, path, headers }: UpstreamRequest): string =>
-  headers === undefined ? endpoint.identity + path : `${endpoint.identity}${path} ${JSON.stringify(headers)}`;
-
-export interface ServiceDeps {
-  pool: SocketPool;
-  /** Called for deviations of responses from the contract. @default none: responses are not compared with it */
-  reportDeviation?: ReportDeviation | undefined;
-  /** Called when the circuit breaker opens and when it closes. @default not called */
+export interface OpenServiceDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random' | 'breakerMinimumCalls'> {
+  /** @default nothing is logged */
+  logger?: Logger;
+  /** @default the clock of the system */
+  now?: () => Date;
+  /** Opens connections to the service. @default over the network */
+  connect?: Connect | undefined;
+  /** Called when the circuit breaker opens and closes. @default none */
   reportCircuitChange?: ReportCircuitChange | undefined;
-  /** Monotonic clock of circuit breaker and throttle, in milliseconds. @default performance.now */
-  monotonicNow?: (() => number) | undefined;
-  /** Source of random numbers from 0 to 1, for the jitter of retries. @default Math.random */
-  random?: (() => number) | undefined;
-  /** Calls before the circuit breaker can open. For tests, and for an import, which waits by itself. @default 20 */
-  breakerMinimumCalls?: number | undefined;
+  /** Called for deviations from the contract. @default none */
+  reportDeviation?: ReportDeviation | undefined;
 }
 
-/** One upstream: sockets, policies, and a lane for each credential. All calls share it. */
-export class Service implements CallTarget {
-  readonly #policies: CallPolicies;
-  readonly #lanes: PerCredential<Lane<Call>>;
+/** One read, outside of an operation. */
+export interface SingleRead {
+  endpoint: DeclaredEndpoint;
+  /** @default none */
+  args?: CallArgs;
+  headers?: Readonly<Record<string, string>>;
+  /** `Authorization` header. @default none */
+  credential?: string | undefined;
+}
 
-  constructor(
-    settings: CallSettings & RetrySettings,
-    { pool, reportDeviation, reportCircuitChange, monotonicNow, random, breakerMinimumCalls }: ServiceDeps,
-  ) {
-    const now = monotonicNow ?? (() => performance.now());
-    this.#lanes = createPerCredential(
-      () => new Lane<Call>(settings.maxConcurrentCallsPerKey, now),
-      ({ acceptedUntil }) => acceptedUntil > 0, // Otherwise, invented keys could make it forget the real ones, which would share their fate.
-    );
-    this.#policies = {
-      settings,
-      waiting: { calls: 0 },
-      pool,
-      throttle: createThrottle(monotonicNow),
-      breaker: createCircuitBreaker(monotonicNow, reportCircuitChange, breakerMinimumCalls),
-      retry: new Retry(settings, random),
-      checkDrift: reportDeviation && createDriftCheck(reportDeviation),
-    };
+export interface SingleResponse {
+  status: number;
+  /** Returns a header by its name in lower case; undefined if there is none. */
+  header: (name: string) => string | undefined;
+  rateLimit: RateLimitState | undefined;
+  /** `Retry-After`, in seconds. */
+  retryAfterSeconds: number | undefined;
+  /** Body without its envelope; undefined if it is no JSON, or the status isn't 2xx. */
+  body?: unknown;
+  /** Whether the body has an envelope. @default false */
+  isEnvelope?: boolean;
+  /** Differences to the contract. @default none */
+  deviations?: readonly Deviation[];
+  /** Reason why a 2xx response can't be used, as a clause. */
+  bodyProblem?: string;
+  /** Whether something else than the service answered. @default false */
+  isForeign?: boolean;
+  bytes: number;
+  ms: number;
+}
+
+/** A read that got no response. Its message is a sentence that doesn't quote the service, which could repeat the key. */
+export class NoResponse extends Error {
+  override readonly name = 'NoResponse';
+}
+
+/** Records the calls of one caller instead of sending them. */
+export type Recorder = ReturnType<typeof createRecorder>;
+
+/** Parts of a service. Its cache is opened later, once all files are valid. */
+export type ServiceParts = ReturnType<typeof openParts>;
+
+/** A service, to which all its callers share connections, policies and limits. */
+export class UpstreamService {
+  readonly settings: SettingsOfService;
+  /** Certificates and headers to reload. */
+  readonly files: ServiceParts['files'];
+  readonly #parts: ServiceParts;
+  readonly #cached: ServiceCache | undefined;
+  readonly #target: CallTarget;
+
+  /** @param cache cache of its reads, and what answers calls with it. @default none */
+  constructor(parts: ServiceParts, cache?: { cached: ServiceCache; target: CallTarget }) {
+    this.settings = parts.own;
+    this.files = parts.files;
+    this.#parts = parts;
+    this.#cached = cache?.cached;
+    this.#target = cache?.target ?? parts.service;
   }
 
-  /** Makes the call of a read, or joins an identical one in flight. */
-  read(request: UpstreamRequest, reader: Reader, options: CallOptions = { key: readKeyOf(request) }): void {
-    const lane = this.#lanes.enter(request.credential);
-    const shared = options.key === undefined ? undefined : lane.find(options.key);
-    if (shared !== undefined && reader.deadline.endReason() === undefined) {
-      reader.wait(shared, request, true);
-      lane.hasten(shared, request.callerId); // Afterwards, because it can be sent at once, or end if nobody waits for it any more.
-      this.#lanes.leave(request.credential); // The shared call uses it too.
-    } else {
-      this.#call(lane, request, reader, options);
-    }
+  /** Address of the service, the same for all ways to write it. */
+  get address(): string {
+    return serviceAddressOf(this.settings.upstreamUrl);
   }
 
-  /** Sends a write. Reads that start from now on don't join earlier ones, nor do those that start after its end. */
-  write(request: UpstreamRequest, reader: Reader, options: CallOptions = {}): void {
-    const lane = this.#lanes.enter(request.credential);
-    lane.separateReads();
-    this.#call(lane, request, reader, options);
+  /** Binds a client to one caller. */
+  bind(caller: Caller): OperationClient {
+    return new BoundedClient(this.settings, this.#target, caller);
   }
 
-  isReading(credential: string, key: string): boolean {
-    return this.#lanes.find(credential)?.find(key) !== undefined;
+  /** Binds a recorder of calls, which sends nothing, to one caller. */
+  record(caller: CallAuthor): Recorder {
+    return createRecorder(this.settings, this.#cached, caller);
   }
 
-  /** Whether the service has accepted a credential within the last minute. One that isn't in use may be forgotten, because their number is bounded. */
-  hasAccepted(credential: string): boolean {
-    return performance.now() < (this.#lanes.find(credential)?.acceptedUntil ?? 0);
+  /** Whether it has accepted an API key within the last minute. */
+  hasAccepted(credential = ''): boolean {
+    return this.#parts.service.hasAccepted(credential);
   }
 
-  /** Whether the last response to a credential shows that the service knows it. One that isn't in use may be forgotten too. */
-  knows(credential: string): boolean {
-    return this.#lanes.find(credential)?.isKnown === true;
+  /** Whether its last response to an API key shows that it knows the key. */
+  knows(credential = ''): boolean {
+    return this.#parts.service.knows(credential);
   }
 
   state(): ServiceState {
-    const { breaker, waiting, pool } = this.#policies;
-    return { circuit: breaker.state(), waiting: waiting.calls, sockets: pool.stats() };
+    return this.#parts.service.state();
   }
 
-  /** Makes a call, which uses the lane until nothing can join it any more. */
-  #call(lane: Lane<Call>, request: UpstreamRequest, reader: Reader, options: CallOptions): void {
-    const leave = () => void this.#lanes.leave(request.credential);
-    const reason = reader.deadline.endReason();
-    if (reason !== undefined) {
-      leave();
-      const outcome = endedEarly(request.endpoint, { sent: false }, reason);
-      afterwards(options.confirm?.(outcome), () => reader.end(outcome));
+  /** Sends one read without a key. Returns a sentence if there is a problem. */
+  probe(): Promise<string | undefined> {
+    return probeUpstream(this.settings.upstreamUrl, this.#parts.pool, this.#parts.name);
+  }
+
+  /** Opens one more connection as calls do. Nothing is sent on it. */
+  connect(): Promise<Socket> {
+    const { upstreamUrl: url } = this.settings;
+    const { host, protocol, port } = url;
+    const open = createConnector(this.settings, { tls: this.#parts.tls });
+    return new Promise((resolve, reject) => {
+      open({ hostname: addressOf(url), host: toHostname(host), protocol, port }, (error, socket) =>
+        error === null ? resolve(socket.on('error', () => {})) : reject(error),
+      );
+    });
+  }
+
+  /** Sends a read once, without policies. @throws {NoResponse} if there is no response */
+  async readOnce({ endpoint, args = {}, headers, credential = '' }: SingleRead): Promise<SingleResponse> {
+    const { upstreamUrl, attemptTimeoutMs, maxUpstreamResponseBytes } = this.settings;
+    const path = pathPrefixOf(upstreamUrl) + fillPath(endpoint, args);
+    const declared = { ...(endpoint.headers && headersOf(endpoint, endpoint.headers, args)), ...headers };
+    const call = { endpoint, credential, callerId: credential, path, requestId: 'doctor', args, headers: declared };
+    const request = toDispatchOptions(upstreamUrl.origin, { ...call, body: undefined }, undefined);
+    const { authorization: _, ...withoutKey } = request.headers ?? {};
+    const startedAt = performance.now();
+    const attempt = receive(this.#parts.pool, credential === '' ? { ...request, headers: withoutKey } : request, {
+      credential,
+      timeoutMs: endpoint.timeoutMs ?? attemptTimeoutMs,
+      planBody: (status, received) => planBody(status, received, maxUpstreamResponseBytes, endpoint.expect),
+    });
+    const response = await attempt.response.catch((failure: unknown) => {
+      throw new NoResponse(explain(endpoint, failure, attempt.progress));
+    });
+    const { status, headers: received, body } = response;
+    const result = {
+      status,
+      header: (name: string) => headerOf(received, name),
+      rateLimit: readRateLimit(status, received),
+      retryAfterSeconds: parseRetryAfter(headerOf(received, 'retry-after')),
+      bytes: body?.byteLength ?? 0,
+      ms: performance.now() - startedAt,
+    };
+    if (status > 299) {
+      return { ...result, isForeign: isForeign(endpoint, { status, body: readErrorBody(response) }) };
+    }
+    try {
+      const { sent, body: content } = readSuccess(response, endpoint);
+      const deviations = findDeviations(endpoint, sent);
+      return { ...result, body: content, isEnvelope: isEnvelope(sent), deviations };
+    } catch (error) {
+      if (error instanceof BodyError) {
+        return { ...result, bodyProblem: error.message };
+      }
+      throw error;
+    }
+  }
+
+  /** Closes the connections once in-flight calls have ended. */
+  close(): Promise<void> {
+    return this.#parts.pool.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** Returns a sentence for a request without a response. */
+function explain(endpoint: DeclaredEndpoint, failure: unknown, progress: Progress): string {
+  const { message } = errorFromFailure(endpoint, failure, progress);
+  const code = errorCodeOf(failure);
+  return typeof code === 'string' && /^\w{1,60}$/.test(code) ? message.replace(/\.$/, ` (${code}).`) : message;
+}
+
+/**
+ * Opens a service without a cache. Connections open when they are needed.
+ *
+ * @throws {SecretError} if a certificate, a key or a header is invalid
+ */
+export const openService = (url: URL, settings: Omit<SettingsOfService, 'upstreamUrl'>, deps: OpenServiceDeps = {}) =>
+  new UpstreamService(openParts(undefined, { ...settings, upstreamUrl: url }, deps));
+
+/** Reads the files of a service, and creates what its calls share. */
+export function openParts(
+  name: string | undefined,
+  own: SettingsOfService,
+  { logger, now = () => new Date(), connect, reportCircuitChange, reportDeviation, ...deps }: OpenServiceDeps,
+  buffer: ResponseBuffer = { bytes: 0, maxBytes: own.maxBufferedBytes },
+) {
+  const tls = readTls(name, own, logger, now);
+  const pool = new SocketPool(own.upstreamUrl.origin, own, {
+    buffer,
+    tls,
+    onTunnel: logger && logProxyProblems(logger, name),
+    connect,
+    monotonicNow: deps.monotonicNow,
+  });
+  const service = new Service(own, { ...deps, pool, reportDeviation, reportCircuitChange });
+  const files = [tls, own.upstreamHeaders && pool.headers].filter((each) => each !== undefined);
+  return { name, own, tls, pool, service, files };
+}
+
+function readTls(name: string | undefined, { tls }: SettingsOfService, logger: Logger | undefined, now: () => Date) {
+  const files =
+    tls &&
+    createTlsFiles(tls, (expiry) => {
+      if (expiry < now()) {
+        logger?.warn({ upstream: name, expiry }, 'The client certificate for the upstream has expired.');
+      }
+    });
+  const owner = name === undefined ? '' : ` of the upstream ${name}`;
+  return files && nameProblems(files, (setting) => `tls.${setting}${owner}`);
+}
+
+/** Returns a function that logs a problem of the proxy once, and when it is over. */
+function logProxyProblems(logger: Logger, upstreamName: string | undefined): (problem: string | undefined) => void {
+  let logged: string | undefined;
+  return (problem) => {
+    if (problem === logged) {
       return;
     }
-    const call = new Call(this.#policies, lane, request, reader, options, leave);
-    if (options.key !== undefined) {
-      lane.share(call);
+    logged = problem;
+    if (problem === undefined) {
+      logger.info({ upstream: upstreamName }, 'The proxy to the upstream works again.');
+    } else {
+      logger.warn({ upstream: upstreamName, reason: problem }, 'The proxy to the upstream fails.');
     }
-    reader.wait(call, request, false); // Before it starts, because it may be refused at once.
-    call.start();
-  }
+  };
 }

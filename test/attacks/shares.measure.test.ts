@@ -8,11 +8,11 @@ import { healthyService } from '../support/healthy-service.ts';
 import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/upstream/lane.ts', 'Lane.#mayRun');
-guards('src/upstream/lane.ts', 'Lane.take');
-guards('src/upstream/lane.ts', 'Lane.refusal');
+guards('src/upstream/calls/lane.ts', 'Lane.#mayRun');
+guards('src/upstream/calls/lane.ts', 'Lane.take');
+guards('src/upstream/calls/lane.ts', 'Lane.refusal');
 guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#hasRoom');
-guards('src/lib/fair-queue.ts', 'FairQueue.next');
+guards('src/upstream/policies/fair-queue.ts', 'FairQueue.next');
 
 // What people who share an API key wait for each other, and for clients with invented keys. Each case is compared with the same load without an attack.
 

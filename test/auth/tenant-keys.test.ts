@@ -1,9 +1,9 @@
 import { mkdir, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createWatchedFiles, watchFiles } from '../../src/files/file-watcher.ts';
+import { createSecretFiles, SecretError } from '../../src/files/secret-files.ts';
 import { createGateway } from '../../src/gateway.ts';
-import { createWatchedFiles, watchFiles } from '../../src/lib/files/file-watcher.ts';
-import { createSecretFiles, SecretError } from '../../src/lib/files/secret-files.ts';
 import { measureCpu } from '../support/cpu-time.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
@@ -13,11 +13,11 @@ import { type BrowserOptions, clientsOf, createSigner } from '../support/tokens.
 
 guards('src/auth/tenants.ts', 'findTenantProblem');
 guards('src/auth/token-verifier.ts', 'createVerifiedTokenCache.verify');
-guards('src/lib/files/file-watcher.ts', 'createWatchedFiles.look');
-guards('src/lib/files/secret-files.ts', 'collect');
-guards('src/lib/files/secret-files.ts', 'filesIn');
-guards('src/lib/files/secret-files.ts', 'listSecretFiles');
-guards('src/lib/files/text-file.ts', 'readAll');
+guards('src/files/file-watcher.ts', 'createWatchedFiles.look');
+guards('src/files/secret-files.ts', 'collect');
+guards('src/files/secret-files.ts', 'filesIn');
+guards('src/files/secret-files.ts', 'listSecretFiles');
+guards('src/files/text-file.ts', 'readAll');
 guards('src/auth/authenticate.ts', 'identityOf');
 
 const GROUPS = '{ notificationGroups { name } }';

@@ -12,7 +12,7 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 guards('src/auth/identity.ts', 'createClientRules.anonymous.hidesCalls');
 guards('src/graphql/context.ts', 'createContextFactory.client');
 guards('src/http/params.ts', 'readFlags');
-guards('src/upstream/recorder.ts', 'createRecorder.curlOf');
+guards('src/upstream/calls/recorder.ts', 'createRecorder.curlOf');
 guards('src/http/respond.ts', 'limitSize');
 guards('src/http/pipeline.ts', 'createPipeline.handle');
 guards('src/http/respond.ts', 'createRespond');

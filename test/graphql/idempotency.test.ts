@@ -13,7 +13,7 @@ import { group } from '../support/records.ts';
 import { clientsOf, createSigner, ISSUER } from '../support/tokens.ts';
 
 guards('src/graphql/mutations.ts', 'deriveIdempotencyKey');
-guards('src/upstream/client.ts', 'CallBudget.createRequest');
+guards('src/upstream/calls/bounded-client.ts', 'CallBudget.createRequest');
 
 const { CreateFeed, CreateNotificationGroup, CreateSubscribers } = operations;
 

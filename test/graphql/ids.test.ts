@@ -14,8 +14,8 @@ import { group, workflow } from '../support/records.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/graphql/sent-values.ts', 'loadBySentId');
-guards('src/upstream/transport/path.ts', 'assertPathIds');
-guards('src/upstream/transport/path.ts', 'findIdProblem');
+guards('src/upstream/input-rules.ts', 'assertPathIds');
+guards('src/upstream/input-rules.ts', 'findIdProblem');
 
 let gateway: GatewayWithService;
 beforeAll(async () => {

@@ -12,7 +12,7 @@ import { forwardTo, type ServiceResponse } from '../support/service.ts';
 
 guards('src/errors/mutation-failures.ts', 'toFailure');
 guards('src/graphql/scalars.ts', 'countNodes');
-guards('src/upstream/upsert.ts', 'sendUpsert');
+guards('src/upstream/calls/upsert.ts', 'sendUpsert');
 guards('src/upstream/transport/to-error.ts', 'isStoredInPart');
 
 const { CreateSubscriber, CreateSubscribers } = operations;

@@ -1,6 +1,6 @@
 import { describe, expectTypeOf, test } from 'vitest';
 import type { Toolkit } from '../../src/modules/index.ts';
-import type { UpstreamClient } from '../../src/upstream/client.ts';
+import type { UpstreamClient } from '../../src/upstream/calls.ts';
 import { endpoint } from '../../src/upstream/endpoint.ts';
 
 // `npm run check` compiles this file: an expected error that is missing fails it. None of the calls is made.

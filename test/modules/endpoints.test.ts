@@ -5,20 +5,20 @@ import type { GatewayContext } from '../../src/graphql/context.ts';
 import { ModuleError } from '../../src/graphql/module.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { defineModule, type GatewayModule, type Toolkit } from '../../src/modules/index.ts';
-import type { UpstreamClient } from '../../src/upstream/client.ts';
+import type { UpstreamClient } from '../../src/upstream/calls.ts';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import type { Script } from '../support/service.ts';
 
 guards('src/upstream/transport/body.ts', 'findHeaderProblem');
 guards('src/upstream/transport/body.ts', 'readSuccess');
-guards('src/upstream/input-rules.ts', 'assertArgs');
-guards('src/upstream/input-rules.ts', 'headersOf');
-guards('src/upstream/service.ts', 'readKeyOf');
-guards('src/upstream/transport/path.ts', 'fieldsOf');
-guards('src/upstream/transport/path.ts', 'isPlainObject');
-guards('src/upstream/transport/path.ts', 'requireJson');
-guards('src/upstream/recorder.ts', 'createRecorder.curlOf');
+guards('src/upstream/transport/encode-args.ts', 'assertArgs');
+guards('src/upstream/transport/encode-args.ts', 'headersOf');
+guards('src/upstream/calls.ts', 'readKeyOf');
+guards('src/upstream/transport/encode-args.ts', 'fieldsOf');
+guards('src/upstream/transport/encode-args.ts', 'isPlainObject');
+guards('src/upstream/transport/encode-args.ts', 'requireJson');
+guards('src/upstream/calls/recorder.ts', 'createRecorder.curlOf');
 
 // What endpoints declare, and what goes over the wire then. `Object(…)` stands for what the compiler refuses, and JavaScript does not.
 

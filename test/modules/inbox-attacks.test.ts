@@ -8,7 +8,7 @@ import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import events from '../../src/modules/events.ts';
 import inbox from '../../src/modules/inbox.ts';
 import messages from '../../src/modules/messages.ts';
-import { findIdProblem } from '../../src/upstream/transport/path.ts';
+import { findIdProblem } from '../../src/upstream/input-rules.ts';
 import { connectAgent } from '../support/agent.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';

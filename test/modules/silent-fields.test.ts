@@ -14,7 +14,7 @@ guards('src/graphql/context.ts', 'createContextFactory.tryKey');
 guards('src/graphql/federation.ts', 'createResolveReference');
 guards('src/graphql/resolvers.ts', 'tryKeyFirst');
 guards('src/http/pipeline.ts', 'authorize');
-guards('src/upstream/service.ts', 'Service.hasAccepted');
+guards('src/upstream/calls/service.ts', 'Service.hasAccepted');
 
 // Fields of modules that may answer without a call of the service: they need a credential, and a key that the service accepts.
 

@@ -12,7 +12,7 @@ import { bulkOf } from './example.ts';
 guards('src/errors/mutation-failures.ts', 'toFailure');
 guards('src/graphql/mutations.ts', 'ownWrites.upstream.write');
 guards('src/graphql/resolvers.ts', 'limitWrites');
-guards('src/upstream/client.ts', 'CallBudget.createRequest');
+guards('src/upstream/calls/bounded-client.ts', 'CallBudget.createRequest');
 
 // What a mutation with several writes promises, and where a write is refused.
 

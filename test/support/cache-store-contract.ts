@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { CachedKind, CacheStore, EntryAddress, Lookup, Owner } from '../../src/upstream/cache/store.ts';
-import type { UpstreamResult } from '../../src/upstream/request.ts';
+import type { UpstreamResult } from '../../src/upstream/calls.ts';
 import { checkHistory, type History } from './cache-history.ts';
 import { sampleSize } from './samples.ts';
 

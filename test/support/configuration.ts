@@ -5,7 +5,7 @@ import { COMMANDS } from '../../packages/cli/src/commands/index.ts';
 import { readEnvironment } from '../../packages/cli/src/config/environment.ts';
 import { type Config, type Files, loadConfig } from '../../packages/cli/src/config/load-config.ts';
 import { ConfigError } from '../../packages/cli/src/config/problem.ts';
-import { FileError } from '../../src/lib/files/text-file.ts';
+import { FileError } from '../../src/files/text-file.ts';
 
 /** Sources of a configuration. */
 export interface Sources {

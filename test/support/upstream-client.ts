@@ -3,8 +3,9 @@
 import type { Signal } from '../../src/lib/signal.ts';
 import type { GatewaySettings } from '../../src/settings/settings.ts';
 import { Usage } from '../../src/telemetry/usage.ts';
-import type { CallEvents, Outcome } from '../../src/upstream/call-events.ts';
-import { OperationClient } from '../../src/upstream/client.ts';
+import { BoundedClient } from '../../src/upstream/calls/bounded-client.ts';
+import { Service, type ServiceDeps } from '../../src/upstream/calls/service.ts';
+import type { CallEvents, Outcome, UpstreamRequest } from '../../src/upstream/calls.ts';
 import {
   createFeed,
   getNotificationStats,
@@ -13,8 +14,6 @@ import {
   updateWorkflowStatus,
 } from '../../src/upstream/endpoints.ts';
 import { isUpstreamError, type UpstreamError } from '../../src/upstream/errors.ts';
-import type { UpstreamRequest } from '../../src/upstream/request.ts';
-import { Service, type ServiceDeps } from '../../src/upstream/service.ts';
 import { SocketPool } from '../../src/upstream/transport/socket-pool.ts';
 import { workflow } from './records.ts';
 import { type Connection, type Script, type ServiceRequest, startService } from './service.ts';
@@ -47,7 +46,7 @@ export async function startClient(
     { signal = new AbortController().signal, person, withinMs = 5_000, events = new Usage() }: CallerOptions = {},
   ) => {
     const deadlineAt = performance.now() + withinMs;
-    return new OperationClient(settings, service, {
+    return new BoundedClient(settings, service, {
       credential: `ApiKey ${key}`,
       person,
       signal,

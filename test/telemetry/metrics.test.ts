@@ -9,7 +9,7 @@ import type { ServerOptions } from '../../packages/cli/src/server/server.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { createCounts, createGatewayMetrics, serviceSamples } from '../../src/telemetry/gateway-metrics.ts';
 import { formatMetrics } from '../../src/telemetry/metrics.ts';
-import type { ServiceState } from '../../src/upstream/call-events.ts';
+import type { ServiceState } from '../../src/upstream/calls.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { metricValues } from '../support/metrics-text.ts';

@@ -9,11 +9,11 @@ import { workflow } from '../support/records.ts';
 import type { Script } from '../support/service.ts';
 import { codeOf, deferResponses, RecordedEvents, respondWithName, startClient } from '../support/upstream-client.ts';
 
-guards('src/upstream/call.ts', 'Call.#attemptEnded');
-guards('src/upstream/call.ts', 'Call.#endRunning');
-guards('src/upstream/call.ts', 'Call.leave');
-guards('src/upstream/call.ts', 'Call.proceed');
-guards('src/upstream/lane.ts', 'Lane.#serve');
+guards('src/upstream/calls/call.ts', 'Call.#attemptEnded');
+guards('src/upstream/calls/call.ts', 'Call.#endRunning');
+guards('src/upstream/calls/call.ts', 'Call.leave');
+guards('src/upstream/calls/call.ts', 'Call.proceed');
+guards('src/upstream/calls/lane.ts', 'Lane.#serve');
 guards('src/upstream/errors.ts', 'endedEarly');
 
 // The transitions of a call: see the diagram in ARCHITECTURE.md. Each test asserts the result, the requests and the events in their order.

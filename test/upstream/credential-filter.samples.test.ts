@@ -6,9 +6,9 @@ import { ofFile } from '../support/lifetime.ts';
 import { sampleSize } from '../support/samples.ts';
 import type { ServiceResponse } from '../support/service.ts';
 
-guards('src/upstream/credential-filter.ts', 'createCredentialFilter.comparisons.strip');
-guards('src/upstream/credential-filter.ts', 'createFinder');
-guards('src/upstream/credential-filter.ts', 'decodedForms');
+guards('src/lib/credential-filter.ts', 'createCredentialFilter.comparisons.strip');
+guards('src/lib/credential-filter.ts', 'createFinder');
+guards('src/lib/credential-filter.ts', 'decodedForms');
 guards('src/upstream/transport/reasons.ts', 'readReasons.read');
 guards('src/upstream/transport/to-error.ts', 'readErrorId');
 

@@ -16,9 +16,9 @@ import { createTestFolder } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
 import { type ScriptedService, startService } from '../support/service.ts';
 
-guards('src/lib/open-socket.ts', 'openSocket');
-guards('src/lib/open-socket.ts', 'lookUp');
-guards('src/lib/open-socket.ts', 'createLookup');
+guards('src/network/open-socket.ts', 'openSocket');
+guards('src/network/open-socket.ts', 'lookUp');
+guards('src/network/open-socket.ts', 'createLookup');
 
 const READ = '{ notificationGroups { name } }';
 const EMPTY = { data: { notificationGroups: [] } };

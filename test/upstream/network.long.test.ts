@@ -3,9 +3,9 @@ import { createServer } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { pino } from 'pino';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { problemsOf } from '../../src/files/secret-files.ts';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
-import { problemsOf } from '../../src/lib/files/secret-files.ts';
-import { createTlsFiles } from '../../src/upstream/transport/tls-files.ts';
+import { createTlsFiles } from '../../src/network/tls-files.ts';
 import {
   createAuthority,
   hasOpenssl,
@@ -24,9 +24,9 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/upstream/transport/connector.ts', 'openTunnel');
-guards('src/upstream/transport/connector.ts', 'refused');
-guards('src/upstream/transport/tls-files.ts', 'toContexts');
+guards('src/network/connector.ts', 'openTunnel');
+guards('src/network/connector.ts', 'refused');
+guards('src/network/tls-files.ts', 'toContexts');
 
 const GROUPS = '{ notificationGroups { name } }';
 const WRITE = 'mutation { createFeed(input: { name: "f" }) { __typename ... on CreateFeedSuccess { feed { name } } } }';

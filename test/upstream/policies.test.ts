@@ -10,12 +10,12 @@ import type { Script } from '../support/service.ts';
 import { DEFAULTS } from '../support/settings.ts';
 import { codeOf, deferResponses, respondWithName, startClient } from '../support/upstream-client.ts';
 
-guards('src/upstream/call.ts', 'Call.#attemptEnded');
-guards('src/upstream/lane.ts', 'Lane.take');
+guards('src/upstream/calls/call.ts', 'Call.#attemptEnded');
+guards('src/upstream/calls/lane.ts', 'Lane.take');
 guards('src/upstream/policies/retry.ts', 'Retry.delayOf');
 guards('src/upstream/policies/retry.ts', 'Retry.#allowWaiting');
-guards('src/upstream/call.ts', 'Call.#answer');
-guards('src/upstream/client.ts', 'CallBudget.createRequest');
+guards('src/upstream/calls/call.ts', 'Call.#answer');
+guards('src/upstream/calls/bounded-client.ts', 'CallBudget.createRequest');
 
 const GET: Endpoint = { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' };
 

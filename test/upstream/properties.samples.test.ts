@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isCredential } from '../../src/auth/identity.ts';
+import { unwrap } from '../../src/upstream/declaration/response-form.ts';
 import type { Endpoint, UpstreamError } from '../../src/upstream/errors.ts';
-import { unwrap } from '../../src/upstream/response-form.ts';
 import { errorFromResponse, parseRetryAfter } from '../../src/upstream/transport/to-error.ts';
 import { startGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';

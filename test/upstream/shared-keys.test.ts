@@ -8,13 +8,13 @@ import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 import { codeOf, deferResponses, RecordedEvents, respondWithName, startClient } from '../support/upstream-client.ts';
 
-guards('src/upstream/lane.ts', 'Lane.#mayRun');
-guards('src/upstream/lane.ts', 'Lane.take');
-guards('src/upstream/lane.ts', 'Lane.hasten');
-guards('src/upstream/lane.ts', 'Lane.learn');
-guards('src/upstream/lane.ts', 'Lane.refusal');
+guards('src/upstream/calls/lane.ts', 'Lane.#mayRun');
+guards('src/upstream/calls/lane.ts', 'Lane.take');
+guards('src/upstream/calls/lane.ts', 'Lane.hasten');
+guards('src/upstream/calls/lane.ts', 'Lane.learn');
+guards('src/upstream/calls/lane.ts', 'Lane.refusal');
 guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#hasRoom');
-guards('src/lib/fair-queue.ts', 'FairQueue.next');
+guards('src/upstream/policies/fair-queue.ts', 'FairQueue.next');
 
 const answer: Script = ({ method }, connection) =>
   connection.answer({ body: { data: method === 'GET' ? workflow({ name: 'done' }) : feed() } });

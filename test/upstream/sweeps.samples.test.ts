@@ -4,7 +4,7 @@ import { createPerCredential } from '../../src/lib/per-credential.ts';
 import { Abort, Deadline } from '../../src/lib/signal.ts';
 import { createMemoryRateLimiter } from '../../src/rate-limits/rate-limiter.ts';
 import { Usage } from '../../src/telemetry/usage.ts';
-import { Reader } from '../../src/upstream/call.ts';
+import { Reader } from '../../src/upstream/calls/call.ts';
 import { endpoint } from '../../src/upstream/endpoint.ts';
 import type { Endpoint } from '../../src/upstream/errors.ts';
 import { createThrottle } from '../../src/upstream/policies/throttle.ts';
@@ -13,7 +13,7 @@ import { sampleSize } from '../support/samples.ts';
 import type { Script } from '../support/service.ts';
 import { codeOf, deferResponses, respondWithName, startClient } from '../support/upstream-client.ts';
 
-guards('src/upstream/call.ts', 'Call.#answer');
+guards('src/upstream/calls/call.ts', 'Call.#answer');
 
 // What is kept per credential is swept once there are many of them, which anybody can cause with invented keys. In these tests, a sweep follows every
 // step of random histories.

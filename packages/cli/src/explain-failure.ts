@@ -1,9 +1,9 @@
 // Explains errors that end the process.
 
 import { withoutCredentials } from '../../../src/errors/logged-error.ts';
+import { SecretError } from '../../../src/files/secret-files.ts';
 import { ManifestError } from '../../../src/graphql/documents/manifest.ts';
 import { errorCodeOf } from '../../../src/lib/caught.ts';
-import { SecretError } from '../../../src/lib/files/secret-files.ts';
 import { InstallationError } from '../../../src/lib/installation.ts';
 import { MissingPackageError } from '../../../src/lib/optional-packages.ts';
 import { AuditError } from '../../../src/telemetry/audit-log.ts';

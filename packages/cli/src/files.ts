@@ -1,8 +1,8 @@
 // Checks paths before the command writes files.
 
 import { lstatSync, type Stats } from 'node:fs';
+import { assertRegularFile, FileError } from '../../../src/files/text-file.ts';
 import { caught, orUndefined } from '../../../src/lib/caught.ts';
-import { assertRegularFile, FileError } from '../../../src/lib/files/text-file.ts';
 
 /** Whether something is at a path, also a symbolic link that leads nowhere. */
 export const isTaken = (path: string): boolean => orUndefined(() => lstatSync(path)) !== undefined;

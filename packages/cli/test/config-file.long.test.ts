@@ -17,7 +17,7 @@ import type { Config } from '../src/config/load-config.ts';
 
 guards('packages/cli/src/config/config-file.ts', 'DocumentIndex.findOffset');
 guards('packages/cli/src/config/config-file.ts', 'resolveReferences.readVariable');
-guards('src/lib/files/text-file.ts', 'assertRegularFile');
+guards('src/files/text-file.ts', 'assertRegularFile');
 guards('src/settings/kinds.ts', 'KINDS.cacheSecret');
 guards('src/settings/kinds.ts', 'KINDS.routerSecret');
 

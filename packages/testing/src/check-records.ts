@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { unknownSetting } from '../../../src/settings/define.ts';
-import { findIdProblem } from '../../../src/upstream/transport/path.ts';
+import { findIdProblem } from '../../../src/upstream/input-rules.ts';
 import {
   CHANNELS,
   type DayRecord,

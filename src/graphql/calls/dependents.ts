@@ -14,7 +14,7 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import { orUndefined } from '../../lib/caught.ts';
-import type { UpstreamRequest } from '../../upstream/request.ts';
+import type { UpstreamRequest } from '../../upstream/calls.ts';
 import { variablesOf } from '../executor/graphql-js.ts';
 import { planSelection } from '../executor/plans.ts';
 import { type DependentCalls, dependentCallsOf } from './declared-calls.ts';

@@ -2,11 +2,15 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ExecutionResult, type GraphQLResolveInfo, isNonNullType, OperationTypeNode } from 'graphql';
-import type { UpstreamClient } from '../../upstream/client.ts';
+import {
+  NotSent,
+  type RecordedCache,
+  readKeyOf,
+  type UpstreamClient,
+  type UpstreamRequest,
+} from '../../upstream/calls.ts';
 import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
-import { NotSent, type RecordedCache, type Recorder } from '../../upstream/recorder.ts';
-import type { UpstreamRequest } from '../../upstream/request.ts';
-import { readKeyOf } from '../../upstream/service.ts';
+import type { Recorder } from '../../upstream/service.ts';
 import { badUserInput } from '../arguments.ts';
 import { runWith } from '../field-context.ts';
 import { type FieldContext, type LoaderEndpoints, listName, readOf, recordName } from '../loaders.ts';

@@ -1,6 +1,6 @@
 // Finds the calls that each field of an operation needs, and counts them for the report of its cost.
 
-import type { OperationClient, UpstreamClient } from '../../upstream/client.ts';
+import type { OperationClient, UpstreamClient } from '../../upstream/calls.ts';
 import {
   type FieldContext,
   type LoaderEndpoints,

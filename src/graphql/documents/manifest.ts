@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { createWatchedFiles, type WatchedFiles } from '../../lib/files/file-watcher.ts';
-import { FileError, fingerprintOf, isFolder, readFolder, readTextFile } from '../../lib/files/text-file.ts';
+import { createWatchedFiles, type WatchedFiles } from '../../files/file-watcher.ts';
+import { FileError, fingerprintOf, isFolder, readFolder, readTextFile } from '../../files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
 
 /** Texts of the documents that one version of an app sends, by id. */

@@ -1,11 +1,11 @@
 // Defines the messages of an inbox, with their links and buttons.
 
-import { addressOfHtml, isSafeAddress, textOfHtml } from '../../lib/html.ts';
 import type { MessageBody } from '../../upstream/endpoints.ts';
 import type { Toolkit } from '../module.ts';
 import { extraField, type Fields, jsonField, optional, shows, time } from '../record-fields.ts';
 import { requireScopes } from '../scopes.ts';
 import { listOf, requireId } from '../sent-values.ts';
+import { addressOfHtml, isSafeAddress, textOfHtml } from './html.ts';
 import { sentMessages } from './message.ts';
 
 type SentCta = NonNullable<MessageBody['cta']>;

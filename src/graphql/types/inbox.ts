@@ -2,20 +2,18 @@
 
 import { isRecord } from '../../lib/is-record.ts';
 import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
-import type { MessageBody } from '../../upstream/endpoints.ts';
-import type { components } from '../../upstream/openapi.gen.ts';
+import type { MessageBody, MessageCountBody, PreferenceBody, PreferencesBody } from '../../upstream/endpoints.ts';
 import { mergePages, readFollowing, splitValues } from '../composed-pages.ts';
 import type { GatewayContext } from '../context.ts';
 import type { Toolkit } from '../module.ts';
 import { assertPage, definePage, type PageBody, pageArg, sizeArg } from '../pages.ts';
 import { requireScopes } from '../scopes.ts';
 import { defineInboxMessage } from './inbox-message.ts';
-import { definePreferences, type PreferenceBody, type PreferencesBody } from './preference.ts';
+import { definePreferences } from './preference.ts';
 
 /** Maximum messages of a page and in one mutation, and feeds in one filter. The service counts up to this number too. */
 export const MAX = 100;
 
-type Schemas = components['schemas'];
 export type Feeds = { feedIdentifier?: readonly string[] | undefined };
 type Query = {
   page: number;
@@ -40,7 +38,7 @@ export function defineInbox(toolkit: Toolkit) {
     .returns<Partial<PageBody<MessageBody>> & { pageSize?: number }>();
   const count = endpoint('GET /v1/subscribers/{subscriberId}/notifications/unseen', { identifiedBy: ['count'] })
     .takes<{ query: { seen: boolean; limit: number; feedId?: readonly string[] | undefined } & Feeds }>()
-    .returns<Schemas['MessageCount']>();
+    .returns<MessageCountBody>();
   const preferences = endpoint('GET /v1/subscribers/{subscriberId}/preferences', list).returns<PreferenceBody[]>();
   const globals = endpoint('GET /v1/subscribers/{subscriberId}/preferences/global', list).returns<PreferencesBody[]>();
 
@@ -75,7 +73,7 @@ export function defineInbox(toolkit: Toolkit) {
 
   const InboxPage = definePage(builder, 'InboxPage', 'messages', InboxMessage, 'hasMore', readable.extensions);
 
-  const InboxCount = builder.objectRef<Schemas['MessageCount']>('InboxCount').implement({
+  const InboxCount = builder.objectRef<MessageCountBody>('InboxCount').implement({
     description: 'A number of messages.',
     ...readable,
     fields: (t) => ({

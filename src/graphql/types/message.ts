@@ -1,13 +1,13 @@
 // Adds channels, the fields of messages, and the mutation that deletes the messages of a transaction.
 
 import type { FieldMap } from '@pothos/core';
-import { textOfHtml } from '../../lib/html.ts';
 import { type ChannelName, deleteMessagesByTransaction, type MessageBody } from '../../upstream/endpoints.ts';
 import { MASKED, visibleJson } from '../masking.ts';
 import { defineModule, type Toolkit } from '../module.ts';
 import type { PageBody } from '../pages.ts';
 import { contentFields, type Fields, idField, jsonField, optional, shows, time } from '../record-fields.ts';
 import { listOf } from '../sent-values.ts';
+import { textOfHtml } from './html.ts';
 import { workflows } from './workflow.ts';
 
 export const messages = defineModule('messages', ({ builder, mutation }) => {

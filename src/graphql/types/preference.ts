@@ -1,16 +1,12 @@
 // Defines the messages that a person wants to receive: at all, and of each workflow.
 
-import type { ChannelName } from '../../upstream/endpoints.ts';
-import type { components } from '../../upstream/openapi.gen.ts';
+import type { ChannelName, PreferenceBody, PreferencesBody } from '../../upstream/endpoints.ts';
 import type { Toolkit } from '../module.ts';
 import { type Fields, optional } from '../record-fields.ts';
 import { requireScopes } from '../scopes.ts';
 import { listOf, requireId } from '../sent-values.ts';
 import { workflows } from './workflow.ts';
 
-type Schemas = components['schemas'];
-export type PreferencesBody = Schemas['GlobalPreference'];
-export type PreferenceBody = Schemas['WorkflowPreference'];
 type Of = { subscriberId: string };
 
 /** Whether a preference is that of the workflow with this id or identifier. */

@@ -14,9 +14,8 @@ import {
 } from '@opentelemetry/api';
 import { isErrorCode } from '../../errors/codes.ts';
 import { portOf } from '../../lib/urls.ts';
-import type { Outcome } from '../../upstream/call-events.ts';
+import type { Outcome, TraceHeaders, UpstreamRequest } from '../../upstream/calls.ts';
 import { type Endpoint, isUpstreamError, type UpstreamError } from '../../upstream/errors.ts';
-import type { TraceHeaders, UpstreamRequest } from '../../upstream/request.ts';
 import { type AccessLogEntry, shortenName, type TraceIds } from '../access-log.ts';
 
 export interface TracedRequest {

@@ -15,7 +15,7 @@ import type { Identity } from '../../auth/identity.ts';
 import { toLoggedError } from '../../errors/logged-error.ts';
 import { VERSION } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import type { Outcome } from '../../upstream/call-events.ts';
+import type { Outcome } from '../../upstream/calls.ts';
 import { type GuardSdk, OperationTrace, type TracedRequest, writeTraceContext } from './operation-trace.ts';
 
 interface OperationStart extends TracedRequest {

@@ -2,7 +2,7 @@
 
 import { hash, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { UpstreamResult } from '../request.ts';
+import type { StoreStats, UpstreamResult } from '../calls.ts';
 import {
   type CachedKind,
   type CacheStore,
@@ -10,7 +10,6 @@ import {
   type Lookup,
   OpenWrites,
   type Owner,
-  type StoreStats,
   UNKNOWN_WRITE,
   UNKNOWN_WRITE_MS,
   type WriteInProgress,

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { createRedis, describeStore, type RedisStoreOptions } from '../../redis/redis.ts';
 import { NOT_REDIS, RedisError, type SendCommand } from '../../redis/redis-connection.ts';
-import type { UpstreamResult } from '../request.ts';
+import type { StoreStats, UpstreamResult } from '../calls.ts';
 import { createOwnerKeys, sealResult, toJson, unsealResult } from './sealing.ts';
 import {
   type CachedKind,
@@ -13,7 +13,6 @@ import {
   type Lookup,
   OpenWrites,
   type Owner,
-  type StoreStats,
   UNKNOWN_WRITE,
   UNKNOWN_WRITE_MS,
   type WriteInProgress,

@@ -14,7 +14,7 @@ import { constants, deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } fro
 import { orUndefined } from '../../lib/caught.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { memoize } from '../../lib/memoize.ts';
-import type { UpstreamResult } from '../request.ts';
+import type { UpstreamResult } from '../calls.ts';
 import type { Owner } from './store.ts';
 
 /** Part of the derivation, so that versions of Notigraph with another format don't see each other's values. */

@@ -1,9 +1,8 @@
 // The store of a cache, as its users see it: the rules of what is stored for how long and what a write empties, and the interface of stores.
 
 import type { CacheSettings } from '../../settings/stores.ts';
-import type { DeclaredEndpoint } from '../endpoint.ts';
-import { type CachedRead, FRESH_SECONDS, kindOf } from '../endpoint-options.ts';
-import type { UpstreamResult } from '../request.ts';
+import type { StoreStats, UpstreamResult } from '../calls.ts';
+import { type CachedRead, FRESH_SECONDS } from '../declaration/endpoint-options.ts';
 
 /** Credential of an upstream, which owns its entries. No option shares entries across owners. Stores keep only a keyed digest of it. */
 export interface Owner {
@@ -95,16 +94,6 @@ export interface CacheStore extends AsyncDisposable {
   stats(): StoreStats;
 }
 
-export interface StoreStats {
-  /** Entries in this process; undefined if other processes share the store. */
-  entries?: number;
-  bytes?: number;
-  /** Entries that were removed because the store was full. */
-  evictions?: number;
-  /** Problem of the store, for health checks: a clause. Undefined if there is none. */
-  problem?: string | undefined;
-}
-
 /** Name of all writes with an unknown outcome. They share one, so that their number doesn't matter. */
 export const UNKNOWN_WRITE = 'unknown';
 
@@ -171,37 +160,4 @@ export function windowsOf(settings: CacheSettings, { resource, windows }: Cached
     revalidateMs: (freshSeconds + staleWhileRevalidateSeconds) * 1_000,
     lifetimeMs: (freshSeconds + Math.max(staleWhileRevalidateSeconds, staleIfErrorSeconds)) * 1_000,
   };
-}
-
-/**
- * Returns the kinds of reads that each endpoint empties. Of a write, these are those that it declares, or else those of all reads whose paths are at, above or below its own. A
- * declaration is about the built-in reads and those of its module. Its author may not know the others, so they count in any case.
- */
-export function findEmptied(endpoints: readonly DeclaredEndpoint[]): Map<DeclaredEndpoint, readonly CachedKind[]> {
-  const reads = endpoints.flatMap(({ route, cached, module }) =>
-    cached === undefined ? [] : [{ route, module, kind: kindOf(cached) }],
-  );
-  return new Map(
-    endpoints.map((endpoint) => {
-      const { empties, method, module, route } = endpoint;
-      const related = method === 'GET' ? [] : reads.filter((read) => isSameResource(route, read.route));
-      const kindsOf = (isKnown: boolean) =>
-        related.flatMap((read) => ([undefined, module].includes(read.module) === isKnown ? read.kind : []));
-      return [endpoint, [...new Set([...(empties ?? kindsOf(true)), ...kindsOf(false)])]];
-    }),
-  );
-}
-
-/**
- * Whether one path is at or below the other. A parameter can be any segment. `things:search`, `things;v=1` and, at the end, `things.json` are forms of
- * `things`, and `things,parts` are both.
- */
-function isSameResource(one: string, other: string): boolean {
-  const [shorter = [], longer = []] = [one, other]
-    .map((route) => route.replace(/\.[a-z]\w*$/i, '').split('/'))
-    .map((segments) => segments.map((segment) => segment.split(',').map((name) => name.replace(/[:;].*/, ''))))
-    .sort((a, b) => a.length - b.length);
-  return shorter.every((names, i) =>
-    names.some((name) => longer[i]?.some((each) => each === name || `${each}${name}`.includes('{'))),
-  );
 }

@@ -1,20 +1,10 @@
 // Compares responses with the contract, to report services that deviate from it.
 
 import { isRecord } from '../../lib/is-record.ts';
+import type { Deviation, DeviationKind, ReportDeviation } from '../calls.ts';
+import { isEnvelope, type JsonType, type Shape } from '../declaration/response-form.ts';
 import type { DeclaredEndpoint } from '../endpoint.ts';
-import type { Endpoint } from '../errors.ts';
-import { isEnvelope, type JsonType, type Shape } from '../response-form.ts';
 import { RESPONSES } from './responses.gen.ts';
-
-/** Difference between a response and the contract that doesn't fail the operation unless it uses the field. */
-export type DeviationKind = 'missing' | 'null' | 'wrong_type' | 'unknown_value';
-
-/** Deviation of a response. It never contains a value. */
-interface Deviation {
-  kind: DeviationKind;
-  /** Place in the body, such as `data.steps[].name`. Each list is `[]`, whichever of its items deviates. */
-  path: string;
-}
 
 /**
  * Returns all deviations of a successful response from the contract, each place once.
@@ -85,9 +75,6 @@ function typeOf(value: unknown): JsonType {
       ? 'array'
       : 'object';
 }
-
-/** Called for every deviation that is found, once per place and inspected response. */
-export type ReportDeviation = (endpoint: Endpoint, deviation: Deviation) => void;
 
 /** Inspects the body of a successful response, if it is in the sample. */
 export type DriftCheck = (endpoint: DeclaredEndpoint, body: unknown) => void;

@@ -1,6 +1,6 @@
 // Stops calls to a service that is down, and probes it until it is back.
 
-import type { CircuitState, Outcome } from '../call-events.ts';
+import type { CallerGroup, CircuitState, Outcome, ReportCircuitChange } from '../calls.ts';
 import { type Endpoint, errorOf, isUpstreamError, type UpstreamError } from '../errors.ts';
 
 /** Calls in the window before it can open: with fewer, one client's requests would look like an outage. As in Hystrix, like the next two numbers. */
@@ -14,21 +14,6 @@ const WINDOW_MS = 10_000;
 
 /** First and longest pause, in milliseconds. Probes that fail double it. A service that is back is used within the longest one. */
 const [PAUSE_MS, MAX_PAUSE_MS] = [2_000, 8_000];
-
-type CircuitChange =
-  | {
-      /** It opened. Probes that fail afterwards are no further changes. */
-      kind: 'opened';
-      /** Last failure before. */
-      failure: UpstreamError;
-      /** Time since the first of the failures. */
-      failingMs: number;
-      /** Callers whose calls are paused; undefined for all. */
-      paused: CallerGroup | undefined;
-    }
-  | { kind: 'closed'; openMs: number };
-
-export type ReportCircuitChange = (change: CircuitChange) => void;
 
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
@@ -146,13 +131,6 @@ export function createCircuitBreaker(
 
 /** Stands for all credentials, as the culprit of an outage. */
 const EVERYBODY = Symbol('everybody');
-
-/** One person with a credential of others, or all callers of a credential. */
-export interface CallerGroup {
-  readonly credential: string;
-  /** Undefined for all callers of the credential. */
-  readonly callerId: string | undefined;
-}
 
 type BreakerRequest = CallerGroup & { readonly endpoint: Endpoint };
 

@@ -1,7 +1,7 @@
 // Pauses calls with a credential whose rate limit at the service is exhausted.
 
 import { LRUCache } from 'lru-cache';
-import type { Outcome } from '../call-events.ts';
+import type { Outcome } from '../calls.ts';
 import { type Endpoint, errorOf, isUpstreamError, type RateLimitState, type UpstreamError } from '../errors.ts';
 
 /** Rate limits that reset within this time, in seconds, don't pause calls: retries wait for most of them. */

@@ -1,10 +1,10 @@
 // Decides which bodies are read, and reads them as the endpoint expects.
 
 import { isUtf8 } from 'node:buffer';
-import { withoutByteOrderMark } from '../../lib/files/text-file.ts';
+import { withoutByteOrderMark } from '../../files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import { type Expected, isIdentified, unwrap } from '../declaration/response-form.ts';
 import type { DeclaredEndpoint } from '../endpoint.ts';
-import { type Expected, isIdentified, unwrap } from '../response-form.ts';
 import type { BodyPlan, Headers, UpstreamResponse } from './attempt.ts';
 
 /** Response body that violates the contract. The message is for the log. */

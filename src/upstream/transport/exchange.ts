@@ -2,10 +2,10 @@
 
 import { USER_AGENT } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import type { TraceHeaders, UpstreamRequest, UpstreamResult } from '../calls.ts';
 import type { DriftCheck } from '../contract/drift.ts';
 import type { DeclaredEndpoint } from '../endpoint.ts';
 import type { RateLimitState } from '../errors.ts';
-import type { TraceHeaders, UpstreamRequest, UpstreamResult } from '../request.ts';
 import type { Headers, UpstreamResponse } from './attempt.ts';
 import { headerOf, readErrorBody, readSuccess } from './body.ts';
 import type { PoolRequest } from './socket-pool.ts';

@@ -1,14 +1,14 @@
 // Checks at startup whether the service is there.
 
 import { errorCodeOf, orUndefined } from '../../lib/caught.ts';
+import { createCredentialFilter } from '../../lib/credential-filter.ts';
 import { USER_AGENT } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { isTimeoutError } from '../../lib/signal.ts';
-import { createCredentialFilter } from '../credential-filter.ts';
+import { ProxyError } from '../../network/connector.ts';
 import { receive, type UpstreamResponse } from './attempt.ts';
 import { headerOf } from './body.ts';
-import { ProxyError } from './connector.ts';
-import { pathPrefixOf } from './path.ts';
+import { pathPrefixOf } from './encode-args.ts';
 import type { SocketPool } from './socket-pool.ts';
 
 /** Read of the contract that takes no parameters. */

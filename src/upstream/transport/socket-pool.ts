@@ -2,14 +2,14 @@
 
 import type { Socket } from 'node:net';
 import { type Client, type Dispatcher, errors } from 'undici';
-import { FairQueue } from '../../lib/fair-queue.ts';
-import { createSecretFiles, type SecretFiles } from '../../lib/files/secret-files.ts';
+import { createSecretFiles, type SecretFiles } from '../../files/secret-files.ts';
 import { removeItem } from '../../lib/lists.ts';
 import { createCondition } from '../../lib/promises.ts';
+import { type Connect, type ConnectorOptions, createConnector, openClient } from '../../network/connector.ts';
 import { findHeaderProblem } from '../../settings/kinds.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
-import type { SocketStats } from '../call-events.ts';
-import { type Connect, type ConnectorOptions, createConnector, openClient } from './connector.ts';
+import type { SocketStats } from '../calls.ts';
+import { FairQueue } from '../policies/fair-queue.ts';
 
 export interface WaitingHandler extends Dispatcher.DispatchHandler {
   /** Whether the caller has given up. The request is then removed from the queue. */

@@ -1,9 +1,11 @@
 // Tells of which kind a failed response is, or an attempt without one, and creates its error. `failures.ts` says what each kind means.
 
 import { errorCodeOf } from '../../lib/caught.ts';
+import { createCredentialFilter, type Secrets } from '../../lib/credential-filter.ts';
 import { arrayOf, isRecord, recordOf } from '../../lib/is-record.ts';
 import { isTimeoutError } from '../../lib/signal.ts';
-import { createCredentialFilter, type Secrets } from '../credential-filter.ts';
+import { ProxyError } from '../../network/connector.ts';
+import type { UpstreamRequest } from '../calls.ts';
 import type { CallArgs, DeclaredEndpoint } from '../endpoint.ts';
 import {
   afterUnknownOutcome,
@@ -14,12 +16,10 @@ import {
   type RateLimitState,
   type UpstreamError,
 } from '../errors.ts';
-import { kindOfStatus, meaningOf } from '../failures.ts';
-import type { UpstreamRequest } from '../request.ts';
+import { FAILURES, kindOfStatus, meaningOf } from '../failures.ts';
+import { isRecordId } from '../input-rules.ts';
 import { BufferLimitError, type Progress } from './attempt.ts';
 import { BodyError, BodySizeError, type ErrorBody } from './body.ts';
-import { ProxyError } from './connector.ts';
-import { isRecordId } from './path.ts';
 import { readReasons } from './reasons.ts';
 
 /** Response with a status other than 2xx. */
@@ -39,18 +39,19 @@ interface FailedRequest extends Secrets, Pick<UpstreamRequest, 'path' | 'args'> 
 type CalledEndpoint = Endpoint & Partial<Pick<DeclaredEndpoint, 'isShipped' | 'recordIds' | 'upsert'>>;
 
 /** Redirects to another address, before the request was processed. After 303, it was. */
-export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 
 /** Converts a response other than 2xx to an `UpstreamError`. Passes on the service's own message if the caller can act on it. */
 export function errorFromResponse(request: FailedRequest, response: FailedResponse): UpstreamError {
   const { endpoint, args } = request;
   const { status, rateLimit } = response;
   if (isForeign(endpoint, response, args.query)) {
+    if (status === 401 || status === 403) {
+      const message = FAILURES.blocked.message.replace(/\.$/, ` (status ${status}).`);
+      return errorOf('blocked', endpoint, { status, message });
+    }
     const problem = status < 400 ? 'redirects to another address' : 'has no such endpoint';
-    const message =
-      status === 401 || status === 403
-        ? `A proxy or firewall in front of the notification service rejected the request (status ${status}).`
-        : `The notification service ${problem} (status ${status}). Check its base address, and what is in front of it.`;
+    const message = `The notification service ${problem} (status ${status}). Check its base address, and what is in front of it.`;
     return errorOf('foreign', endpoint, { status, message });
   }
   const kind = kindOfStatus(status);

@@ -19,7 +19,7 @@ guards('src/http/pipeline.ts', 'createRequestStates.bypassesCache');
 guards('src/upstream/upstreams.ts', 'Upstreams.close');
 guards('src/gateway.ts', 'buildGateway.dispose');
 guards('src/redis/redis.ts', 'describeStore');
-guards('src/upstream/cache/cached-service.ts', 'CachedService.#confirmation.confirm');
+guards('src/upstream/calls/cached-service.ts', 'CachedService.#confirmation.confirm');
 guards('src/http/respond.ts', 'createRespond');
 
 const READ_BOTH = '{ workflow(idOrIdentifier: "welcome") { name } notificationGroups { name } }';

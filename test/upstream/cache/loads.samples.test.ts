@@ -4,7 +4,7 @@ import { guards } from '../../support/guards.ts';
 import { sampleOf, sampleSize } from '../../support/samples.ts';
 import { STORES, startTestCache } from '../../support/test-cache.ts';
 
-guards('src/upstream/cache/cached-service.ts', 'CachedService.#confirmation.confirm');
+guards('src/upstream/calls/cached-service.ts', 'CachedService.#confirmation.confirm');
 guards('src/upstream/upstreams.ts', 'Upstreams.close');
 
 const GET = 'GET /v1/workflows/welcome';

@@ -4,9 +4,9 @@ import { type CachedGateway, READ_WORKFLOW, startCachedGateway } from '../../sup
 import { guards } from '../../support/guards.ts';
 import type { Script } from '../../support/service.ts';
 
-guards('src/upstream/cache/cached-service.ts', 'CachedService.#refresh.isRetried');
-guards('src/upstream/cache/cached-service.ts', 'CachedService.#refreshOrUse');
-guards('src/upstream/call.ts', 'Call.#attemptEnded');
+guards('src/upstream/calls/cached-service.ts', 'CachedService.#refresh.isRetried');
+guards('src/upstream/calls/cached-service.ts', 'CachedService.#refreshOrUse');
+guards('src/upstream/calls/call.ts', 'Call.#attemptEnded');
 
 const nameOf = (version: number) => ({ workflow: { name: `v${version}` } });
 

@@ -9,7 +9,7 @@ import { elementsOf } from '../../../../src/graphql/scopes.ts';
 import { readTools } from '../../../../src/graphql/tools/tool-files.ts';
 import { caught } from '../../../../src/lib/caught.ts';
 import { listAll } from '../../../../src/settings/define.ts';
-import { findEmptied } from '../../../../src/upstream/cache/store.ts';
+import { findEmptied } from '../../../../src/upstream/endpoint.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { type LoadedConfig, loadConfig } from '../config/load-config.ts';

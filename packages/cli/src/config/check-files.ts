@@ -5,27 +5,27 @@ import { dirname } from 'node:path';
 import { findKeyProblem } from '../../../../src/auth/signing-keys.ts';
 import { createTenantUpstreams, findTenantProblem } from '../../../../src/auth/tenants.ts';
 import {
+  createSecretFiles,
+  type FindProblem,
+  problemsOf,
+  type Secret,
+  type SourceProblem,
+} from '../../../../src/files/secret-files.ts';
+import {
   createManifestFiles,
   findManifests,
   ManifestError,
   readManifest,
 } from '../../../../src/graphql/documents/manifest.ts';
 import { caught } from '../../../../src/lib/caught.ts';
-import {
-  createSecretFiles,
-  type FindProblem,
-  problemsOf,
-  type Secret,
-  type SourceProblem,
-} from '../../../../src/lib/files/secret-files.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
 import { assertInstalled, MissingPackageError } from '../../../../src/lib/optional-packages.ts';
+import { createTlsFiles } from '../../../../src/network/tls-files.ts';
 import { readRedisServer } from '../../../../src/redis/redis-connection.ts';
 import type { SettingProblem } from '../../../../src/settings/define.ts';
 import { findHeaderProblem, type Kind, OWN_SECRETS, requireLength } from '../../../../src/settings/kinds.ts';
 import { findRedisUrlProblem } from '../../../../src/settings/stores.ts';
 import { toAuditError } from '../../../../src/telemetry/audit-log.ts';
-import { createTlsFiles } from '../../../../src/upstream/transport/tls-files.ts';
 import { findFileProblem } from '../files.ts';
 import { findPartsOfKinds, type PartOfKind, partOf, sourceOf } from './parts.ts';
 import { SETTINGS_TABLE, type Settings, sandboxFileOf } from './settings.ts';

@@ -14,8 +14,8 @@ import {
   visit,
   type YAMLParseError,
 } from 'yaml';
+import { FileError } from '../../../../src/files/text-file.ts';
 import { orUndefined } from '../../../../src/lib/caught.ts';
-import { FileError } from '../../../../src/lib/files/text-file.ts';
 import { isRecord, recordOf } from '../../../../src/lib/is-record.ts';
 import { unknownName } from '../../../../src/settings/define.ts';
 import type { Environment, ReadFile } from './environment.ts';

@@ -2,8 +2,8 @@
 
 import { isIP } from 'node:net';
 import { parseEnv } from 'node:util';
+import { FileError, readTextFile } from '../../../../src/files/text-file.ts';
 import { caught } from '../../../../src/lib/caught.ts';
-import { FileError, readTextFile } from '../../../../src/lib/files/text-file.ts';
 import { arrayOf, isRecord, recordOf } from '../../../../src/lib/is-record.ts';
 import { addressOf, isLoopbackHost, parseIpRange, portOf } from '../../../../src/lib/urls.ts';
 import { proxyAddress } from '../../../../src/settings/kinds.ts';

@@ -1,7 +1,7 @@
 // Walks over a configuration with its schema, and finds the parts that are secrets, files or addresses.
 
 import { z } from 'zod';
-import type { Secret } from '../../../../src/lib/files/secret-files.ts';
+import type { Secret } from '../../../../src/files/secret-files.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
 import { declaredKind, textOrFile } from '../../../../src/settings/kinds.ts';
 

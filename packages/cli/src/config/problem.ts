@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { chmodSync, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { FileError, readTextFile, toFileError } from '../../../../src/files/text-file.ts';
 import { orUndefined } from '../../../../src/lib/caught.ts';
-import { FileError, readTextFile, toFileError } from '../../../../src/lib/files/text-file.ts';
 import { truncate } from '../../../../src/lib/text.ts';
 import { countOf, withoutControls } from '../text.ts';
 

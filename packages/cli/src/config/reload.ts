@@ -3,9 +3,9 @@
 import { closeSync, openSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
+import { FileState, lookRepeatedly } from '../../../../src/files/file-watcher.ts';
+import { fingerprintOf } from '../../../../src/files/text-file.ts';
 import { caught } from '../../../../src/lib/caught.ts';
-import { FileState, lookRepeatedly } from '../../../../src/lib/files/file-watcher.ts';
-import { fingerprintOf } from '../../../../src/lib/files/text-file.ts';
 import { toSentence } from '../../../../src/settings/parse.ts';
 import { fileSamples } from '../../../../src/telemetry/gateway-metrics.ts';
 import { counter, type MetricSamples } from '../../../../src/telemetry/metrics.ts';

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { type PeerCertificate, TLSSocket } from 'node:tls';
 import { errorCodeOf } from '../../../../src/lib/caught.ts';
 import { addressOf, isLoopbackHost, portOf } from '../../../../src/lib/urls.ts';
-import { ProxyError } from '../../../../src/upstream/transport/connector.ts';
+import { ProxyError } from '../../../../src/network/connector.ts';
 import { EndingProblem, type Finding, note, ok, type ReportFinding, warning } from './finding.ts';
 import type { Session } from './session.ts';
 
@@ -30,17 +30,15 @@ const CERTIFICATE_REMEDIES: readonly [code: RegExp, remedy: string][] = [
 ];
 
 /** Connects as the gateway does, and examines the certificate. Sends nothing on the connection. @throws {EndingProblem} if the gateway couldn't connect */
-export async function examineConnection(
-  { url, settings: { proxy }, connect }: Session,
-  report: ReportFinding,
-): Promise<void> {
+export async function examineConnection({ service }: Session, report: ReportFinding): Promise<void> {
+  const { proxy, upstreamUrl: url } = service.settings;
   if (proxy !== undefined && proxy !== 'off') {
     report(note(`Connections go through the proxy ${new URL(proxy).host}, which resolves the name.`));
   }
   const startedAt = performance.now();
   let socket: Socket;
   try {
-    socket = await connect();
+    socket = await service.connect();
   } catch (error) {
     throw explainFailure(url, error);
   }

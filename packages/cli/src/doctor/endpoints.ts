@@ -1,13 +1,13 @@
 // Checks every read endpoint of a service against the contract.
 
 import { arrayOf, isRecord, recordOf } from '../../../../src/lib/is-record.ts';
-import { type DeviationKind, findDeviations } from '../../../../src/upstream/contract/drift.ts';
+import type { Deviation, DeviationKind } from '../../../../src/upstream/calls.ts';
 import type { DeclaredEndpoint } from '../../../../src/upstream/endpoint.ts';
 import { getNotificationGroup, getNotificationStats, getWorkflow } from '../../../../src/upstream/endpoints.ts';
-import { isEnvelope } from '../../../../src/upstream/response-form.ts';
-import { findIdProblem } from '../../../../src/upstream/transport/path.ts';
+import { findIdProblem } from '../../../../src/upstream/input-rules.ts';
+import type { SingleResponse } from '../../../../src/upstream/service.ts';
 import { EndingProblem, type Finding, note, ok, problem, type ReportFinding, warning } from './finding.ts';
-import { LIST, type Read, type ReadResponse, type Session } from './session.ts';
+import { LIST, type Read, type Session } from './session.ts';
 
 const UNKNOWN_ID = '000000000000000000000000';
 
@@ -38,7 +38,7 @@ const REMEDIES = {
  */
 export async function examineEndpoints(
   session: Session,
-  list: ReadResponse,
+  list: SingleResponse,
   workflow: string | undefined,
   report: ReportFinding,
 ): Promise<void> {
@@ -48,7 +48,7 @@ export async function examineEndpoints(
   }
   judge(LIST, list).forEach(report);
   report(
-    isEnvelope(list.sent)
+    list.isEnvelope
       ? ok('Responses are in an envelope, { "data": … }.')
       : note('Responses have no envelope. Notigraph accepts both.'),
   );
@@ -115,7 +115,7 @@ export async function examineReads(
 const STATISTICS: Read = { endpoint: getNotificationStats, args: { query: { days: 30 } } };
 
 /** Returns what a response says about its endpoint. */
-function judge(read: Read, { status, sent, body, bodyProblem, ms, bytes }: ReadResponse): Finding[] {
+function judge(read: Read, { status, body, bodyProblem, deviations = [], ms, bytes }: SingleResponse): Finding[] {
   const { endpoint } = read;
   const { route, expect, module, response } = endpoint;
   const subject = `GET ${route}`;
@@ -128,11 +128,11 @@ function judge(read: Read, { status, sent, body, bodyProblem, ms, bytes }: ReadR
   if (bodyProblem !== undefined) {
     return [problem(...unusable(read, bodyProblem))];
   }
-  const deviations = describeDeviations(subject, endpoint, sent);
+  const described = describeDeviations(subject, deviations);
   const items = expect === 'list' && Array.isArray(body) ? `${body.length} records, ` : '';
   const size = `${items}${Math.ceil(bytes / 1024)} KiB, ${Math.ceil(ms)} ms`;
   const result = module === undefined || response !== undefined ? 'matches the contract' : 'responds as declared';
-  return deviations.length > 0 ? deviations : [ok(`${subject} ${result} (${size}).`)];
+  return described.length > 0 ? described : [ok(`${subject} ${result} (${size}).`)];
 }
 
 const unusable = ({ endpoint }: Read, clause: string): [sentence: string, remedy: string] => [
@@ -142,9 +142,8 @@ const unusable = ({ endpoint }: Read, clause: string): [sentence: string, remedy
     : 'Correct the service, or the module.',
 ];
 
-/** Compares a body with the contract, and returns a finding for each weight of deviations. */
-function describeDeviations(subject: string, endpoint: DeclaredEndpoint, sent: unknown): Finding[] {
-  const deviations = findDeviations(endpoint, sent);
+/** Returns a finding for each weight of deviations. */
+function describeDeviations(subject: string, deviations: readonly Deviation[]): Finding[] {
   return (['problem', 'warning'] as const).flatMap((level): Finding[] => {
     const found = deviations.filter(({ kind }) => KINDS[kind][0] === level);
     const clauses = found.slice(0, MAX_PATHS).map(({ kind, path }) => `${path} ${KINDS[kind][1]}`);

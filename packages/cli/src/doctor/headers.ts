@@ -1,9 +1,8 @@
 // Examines what the headers of a response say about clocks, rate limits, caching and connections.
 
-import { headerOf } from '../../../../src/upstream/transport/body.ts';
-import { readRateLimit } from '../../../../src/upstream/transport/exchange.ts';
+import type { SingleResponse } from '../../../../src/upstream/service.ts';
 import { type Finding, note, ok, type ReportFinding, warning } from './finding.ts';
-import { LIST, type ReadResponse, type Session } from './session.ts';
+import { LIST, type Session } from './session.ts';
 
 /** Tolerated difference of the clocks. `Date` has whole seconds, and the response takes some time. */
 const MAX_SKEW_SECONDS = 5;
@@ -14,14 +13,14 @@ const LOW_SHARE = 0.1;
 /** Examines the headers of a response, and sends one more read with its `ETag`. */
 export async function examineHeaders(
   session: Session,
-  response: ReadResponse,
+  response: SingleResponse,
   now: Date,
   report: ReportFinding,
 ): Promise<void> {
-  report(examineClock(headerOf(response.headers, 'date'), now));
+  report(examineClock(response.header('date'), now));
   report(examineRateLimit(response));
-  report(await examineETag(session, headerOf(response.headers, 'etag')));
-  report(examineKeepAlive(response, session.settings.socketIdleMs));
+  report(await examineETag(session, response.header('etag')));
+  report(examineKeepAlive(response, session.service.settings.socketIdleMs));
 }
 
 function examineClock(date: string | undefined, now: Date): Finding {
@@ -37,8 +36,7 @@ function examineClock(date: string | undefined, now: Date): Finding {
     : ok('The clocks of the service and this machine agree.');
 }
 
-function examineRateLimit({ status, headers }: ReadResponse): Finding {
-  const found = readRateLimit(status, headers);
+function examineRateLimit({ rateLimit: found }: SingleResponse): Finding {
   if (found === undefined) {
     return note('The service announces no rate limit. Notigraph then waits only after a 429.');
   }
@@ -61,14 +59,14 @@ async function examineETag({ get }: Session, etag: string | undefined): Promise<
 }
 
 /** Checks that the service keeps idle connections longer than the gateway does. Otherwise it closes some just as they are used. */
-function examineKeepAlive({ headers }: ReadResponse, socketIdleMs: number): Finding {
-  if (/\bclose\b/i.test(headerOf(headers, 'connection') ?? '')) {
+function examineKeepAlive({ header }: SingleResponse, socketIdleMs: number): Finding {
+  if (/\bclose\b/i.test(header('connection') ?? '')) {
     return warning(
       'The service closes the connection after each response.',
       'Turn on keep-alive in the service or in what is in front of it: each request now needs a new connection.',
     );
   }
-  const [, seconds] = /\btimeout=(\d{1,6})/i.exec(headerOf(headers, 'keep-alive') ?? '') ?? [];
+  const [, seconds] = /\btimeout=(\d{1,6})/i.exec(header('keep-alive') ?? '') ?? [];
   if (seconds === undefined) {
     return note(
       `The service keeps connections open, but does not announce how long. Notigraph closes idle ones after ${socketIdleMs / 1_000} s.`,

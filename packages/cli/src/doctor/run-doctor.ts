@@ -1,12 +1,10 @@
 // Examines a service without changing anything in it, and prints what it finds.
 
+import { FileError } from '../../../../src/files/text-file.ts';
 import { createSchema, endpointsOf } from '../../../../src/graphql/schema.ts';
-import { FileError } from '../../../../src/lib/files/text-file.ts';
-import { createCredentialFilter } from '../../../../src/upstream/credential-filter.ts';
+import { createCredentialFilter } from '../../../../src/lib/credential-filter.ts';
 import type { DeclaredEndpoint } from '../../../../src/upstream/endpoint.ts';
-import { headerOf } from '../../../../src/upstream/transport/body.ts';
-import { probeUpstream } from '../../../../src/upstream/transport/probe.ts';
-import { parseRetryAfter } from '../../../../src/upstream/transport/to-error.ts';
+import type { SingleResponse } from '../../../../src/upstream/service.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
@@ -26,7 +24,7 @@ import {
   warning,
 } from './finding.ts';
 import { examineHeaders } from './headers.ts';
-import { LIST, openSession, type ReadResponse, type Session } from './session.ts';
+import { LIST, openSession, type Session } from './session.ts';
 
 /** Variable with the key. A command line would show it to every user of the machine. */
 const KEY_VARIABLE = 'NOTIGRAPH_DOCTOR_KEY';
@@ -102,7 +100,7 @@ export async function examine(options: ExamineOptions, onFinding: (finding: Titl
     const sentence = 'A finding is not shown, because it repeats the API key.'; // A service could send it in a header.
     onFinding({ section, ...finding, ...(!isShowable(finding.sentence) && { sentence }) });
   };
-  await using session = openSession(url, settings, credential ?? '');
+  await using session = openSession(url, settings, credential);
   try {
     await examineConnection(session, report);
     section = 'Service';
@@ -131,15 +129,15 @@ export async function examine(options: ExamineOptions, onFinding: (finding: Titl
 }
 
 /** Checks without the API key whether this is the service. @throws {EndingProblem} if it isn't */
-async function examineService({ url, pool, get }: Session, report: ReportFinding): Promise<void> {
-  const sentence = await probeUpstream(url, pool);
+async function examineService({ service, get }: Session, report: ReportFinding): Promise<void> {
+  const sentence = await service.probe();
   if (sentence !== undefined) {
     const remedy = sentence.includes('CERTIFICATE_REQUIRED')
       ? 'Set tls.clientCertificate and tls.clientKey.'
       : 'Check the address, the service, and what is in front of it.';
     throw new EndingProblem(sentence, remedy);
   }
-  const { status } = await get({ ...LIST, hasKey: false });
+  const { status } = await get({ ...LIST, credential: undefined });
   report(
     status <= 299
       ? warning(
@@ -151,9 +149,9 @@ async function examineService({ url, pool, get }: Session, report: ReportFinding
 }
 
 /** Checks the API key with the list of notification groups. Returns the response. @throws {EndingProblem} if it is not accepted */
-async function examineKey({ get }: Session, report: ReportFinding): Promise<ReadResponse> {
+async function examineKey({ get }: Session, report: ReportFinding): Promise<SingleResponse> {
   const response = await get(LIST);
-  const { status, headers } = response;
+  const { status, retryAfterSeconds: seconds } = response;
   if (status <= 299) {
     report(ok('The API key is accepted.'));
     return response;
@@ -165,7 +163,6 @@ async function examineKey({ get }: Session, report: ReportFinding): Promise<Read
     );
   }
   if (status === 429) {
-    const seconds = parseRetryAfter(headerOf(headers, 'retry-after'));
     throw new EndingProblem(
       'The service rejects the request with 429, because the key has used up its rate limit.',
       seconds === undefined ? 'Try again later.' : `Try again in ${seconds} s.`,

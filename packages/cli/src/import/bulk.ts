@@ -5,7 +5,7 @@ import { arrayOf, recordOf } from '../../../../src/lib/is-record.ts';
 import { createSubscribers, type SubscriberFields } from '../../../../src/upstream/endpoints.ts';
 import { isUpstreamError } from '../../../../src/upstream/errors.ts';
 import type { PendingRow, RowOutcome } from './results.ts';
-import { describeError, isTemporary, MAX_TRIES, NO_ENDPOINT, runWorkers, type Sending, sendNext } from './send.ts';
+import { describeError, MAX_TRIES, runWorkers, type Sending, sendNext } from './send.ts';
 
 /** Maximum rows of a call. The service rejects more. */
 const MAX_ROWS = 500;
@@ -79,8 +79,8 @@ export async function sendTogether(rows: Iterator<PendingRow>, sending: Sending)
           return batch.map((row) => ({ ...row, outcome: 'unknown' }));
         }
         record(new Map());
-        const isAbsent = !hasSucceeded && NO_ENDPOINT.has(error.status ?? 0);
-        if (isAbsent || !isTemporary(error) || (tries >= MAX_TRIES && !hasSucceeded)) {
+        const isAbsent = !hasSucceeded && (error.isForeign || error.status === 405);
+        if (isAbsent || !error.isTemporary || (tries >= MAX_TRIES && !hasSucceeded)) {
           if (error.code !== 'BAD_USER_INPUT') {
             fail(error.status === undefined ? error.code : `status ${error.status}`, isAbsent ? MAX_FAILURES : 1);
           }

@@ -7,8 +7,7 @@ import { caught, orUndefined } from '../../../../src/lib/caught.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
 import { suggest } from '../../../../src/settings/define.ts';
 import type { SubscriberFields } from '../../../../src/upstream/endpoints.ts';
-import { findProfileProblem } from '../../../../src/upstream/input-rules.ts';
-import { findIdProblem } from '../../../../src/upstream/transport/path.ts';
+import { findIdProblem, findProfileProblem } from '../../../../src/upstream/input-rules.ts';
 import { countOf } from '../text.ts';
 
 const TEXT = 'must be text';

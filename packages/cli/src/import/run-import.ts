@@ -7,7 +7,6 @@ import { isRecord } from '../../../../src/lib/is-record.ts';
 import { suggest } from '../../../../src/settings/define.ts';
 import { createJsonLogger } from '../../../../src/telemetry/json-logger.ts';
 import { isUpstreamError } from '../../../../src/upstream/errors.ts';
-import { serviceAddressOf } from '../../../../src/upstream/transport/path.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readInteger } from '../command-line.ts';
 import { readEnvironment } from '../config/environment.ts';
@@ -307,7 +306,7 @@ async function send(target: Target, results: Results, options: ImportOptions, ho
   const note = (text: string) => printNote(host, text);
   const logger = createJsonLogger('warn', { write: (line) => note(formatLogLine(line, host.stderr).trimEnd()) });
   await using service = new ImportService({ ...options, ...target, logger, note, stopping: stopping.signal });
-  results.begin(serviceAddressOf(target.url), await readEnvironmentId(service));
+  results.begin(service.address, await readEnvironmentId(service));
   const before = results.counts();
   const applied = before.created + before.updated;
   const total = applied + before.failed + before.unknown + before.pending + before.uncleared;

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { isRecord } from '../../../../src/lib/is-record.ts';
-import type { UpstreamClient } from '../../../../src/upstream/client.ts';
+import type { UpstreamClient } from '../../../../src/upstream/calls.ts';
 import { endpoint } from '../../../../src/upstream/endpoint.ts';
 import { createSubscriber, type SubscriberBody, type SubscriberFields } from '../../../../src/upstream/endpoints.ts';
 import {
@@ -11,7 +11,6 @@ import {
   STORED_FAILURE,
   type UpstreamError,
 } from '../../../../src/upstream/errors.ts';
-import { REDIRECTS } from '../../../../src/upstream/transport/to-error.ts';
 import { ImportError, type PendingRow, type Results } from './results.ts';
 import type { ImportService } from './service.ts';
 
@@ -37,9 +36,6 @@ export interface Sending {
 
 /** Tries after which a row has failed although the service works. Each has the retries of the client. */
 export const MAX_TRIES = 5;
-
-/** Statuses of an address without the endpoint, or that redirects to another one. */
-export const NO_ENDPOINT: ReadonlySet<number> = new Set([...REDIRECTS, 404, 405, 410]);
 
 const getSubscriber = endpoint('GET /v1/subscribers/{subscriberId}', {
   identifiedBy: ['subscriberId'],
@@ -160,7 +156,7 @@ async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
       if (isAnswered) {
         service.answered();
       }
-      if (!(isTemporary(error) || error.isReplayed) || failures >= MAX_TRIES || isLate) {
+      if (!(error.isTemporary || error.isReplayed) || failures >= MAX_TRIES || isLate) {
         if (!isUnknown) {
           results.record(subscriberId, 'failed', failure);
         }
@@ -215,7 +211,8 @@ async function probe(service: ImportService): Promise<void> {
 }
 
 /** @throws {ImportError} if the failure concerns every row: the service rejects the key, or its address is wrong */
-function assertUsable({ code, status = 0, isForeign, endpoint }: UpstreamError, reason: string, hasApplied: boolean) {
+function assertUsable(error: UpstreamError, reason: string, hasApplied: boolean) {
+  const { code, status = 0, isForeign, isTemporary, endpoint } = error;
   if (isForeign && hasApplied && status !== 401) {
     return; // A firewall that rejects the content of a row, or an ingress whose backend is missing for a while.
   }
@@ -223,22 +220,17 @@ function assertUsable({ code, status = 0, isForeign, endpoint }: UpstreamError, 
   if (code === 'UNAUTHENTICATED' || (code === 'FORBIDDEN' && !(status === 403 && hasApplied))) {
     throw new ImportError(`Correct the API key: the service rejected it with ${status} at ${reason}`);
   }
-  if (isForeign && !NO_ENDPOINT.has(status)) {
+  if (isForeign && !isTemporary) {
     throw new ImportError(
       `Correct what is in front of the service, such as a firewall: it answered ${status} at ${reason}`,
     );
   }
-  if (NO_ENDPOINT.has(status) || (status >= 300 && status < 400)) {
+  if (isForeign || (status >= 300 && status < 400) || [404, 405, 410].includes(status)) {
     throw new ImportError(
       `Correct the address of the service: it has no ${endpoint.method} ${endpoint.route} (status ${status}).`,
     );
   }
 }
-
-export const isTemporary = ({ code, status = 0, isForeign }: UpstreamError): boolean =>
-  (isForeign && NO_ENDPOINT.has(status)) ||
-  ['RATE_LIMITED', 'OVERLOADED', 'UPSTREAM_UNAVAILABLE', 'UPSTREAM_TIMEOUT'].includes(code) ||
-  (code === 'UPSTREAM_ERROR' && status >= 500);
 
 /** Whether the service itself rejected the row. A rate limit says nothing about the row. */
 const isAnswer = ({ code, status, isOutage, isForeign }: UpstreamError): boolean =>

@@ -2,13 +2,13 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { watchFiles } from '../../../../src/lib/files/file-watcher.ts';
+import { watchFiles } from '../../../../src/files/file-watcher.ts';
 import { Abort } from '../../../../src/lib/signal.ts';
 import { Usage } from '../../../../src/telemetry/usage.ts';
-import type { UpstreamClient } from '../../../../src/upstream/client.ts';
+import type { UpstreamClient } from '../../../../src/upstream/calls.ts';
 import { listNotificationGroups, type NotificationGroupBody } from '../../../../src/upstream/endpoints.ts';
 import { isUpstreamError, type UpstreamError } from '../../../../src/upstream/errors.ts';
-import { CacheStores, Upstreams } from '../../../../src/upstream/upstreams.ts';
+import { openService, type UpstreamService } from '../../../../src/upstream/service.ts';
 import type { ServiceSettings } from '../find-service.ts';
 import { ImportError } from './results.ts';
 
@@ -44,7 +44,7 @@ interface ServiceOptions {
  */
 export class ImportService implements AsyncDisposable {
   readonly #options: ServiceOptions;
-  readonly #upstreams: Upstreams;
+  readonly #service: UpstreamService;
   readonly #certificates: Disposable;
   /** Number of calls as which the service counts those in flight. */
   #inFlight = 0;
@@ -65,20 +65,16 @@ export class ImportService implements AsyncDisposable {
     const { url, settings, logger } = options;
     this.#options = options;
     this.#intervalMs = 1_000 / (options.rate ?? Number.POSITIVE_INFINITY);
-    this.#upstreams = new Upstreams(
-      {
-        ...settings,
-        cache: false, // No cached read depends on subscribers.
-        upstream: url.href,
-      },
-      {
-        logger,
-        now: () => new Date(),
-        cacheStores: new CacheStores(logger),
-        breakerMinimumCalls: Number.POSITIVE_INFINITY, // The import waits by itself: rows that break connections are no outage.
-      },
-    );
-    this.#certificates = watchFiles(this.#upstreams.files, settings.reloadSeconds, logger);
+    this.#service = openService(url, settings, {
+      logger,
+      breakerMinimumCalls: Number.POSITIVE_INFINITY, // The import waits by itself: rows that break connections are no outage.
+    });
+    this.#certificates = watchFiles(this.#service.files, settings.reloadSeconds, logger);
+  }
+
+  /** Address of the service, the same for all ways to write it. */
+  get address(): string {
+    return this.#service.address;
   }
 
   /**
@@ -112,7 +108,7 @@ export class ImportService implements AsyncDisposable {
     const context = { credential, signal: new Abort(), deadlineAt, requestId, events: usage };
     this.#inFlight += cost;
     try {
-      return await send(this.#upstreams.bind(undefined, context));
+      return await send(this.#service.bind(context));
     } finally {
       this.#inFlight -= cost;
       this.#nextAt = Math.max(this.#nextAt, performance.now()) + Math.max(0, usage.requests - 1) * this.#intervalMs;
@@ -216,6 +212,6 @@ export class ImportService implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearTimeout(this.#report);
     this.#certificates[Symbol.dispose]();
-    await this.#upstreams.close();
+    await this.#service.close();
   }
 }

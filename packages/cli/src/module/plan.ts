@@ -6,9 +6,7 @@ import { caught } from '../../../../src/lib/caught.ts';
 import { arrayOf, recordOf } from '../../../../src/lib/is-record.ts';
 import { HEADER_NAME, HEADER_VALUE } from '../../../../src/settings/define.ts';
 import { isScope } from '../../../../src/settings/scopes.ts';
-import { type DeclaredEndpoint, endpoint, RESERVED } from '../../../../src/upstream/endpoint.ts';
-import { kindOf } from '../../../../src/upstream/endpoint-options.ts';
-import type { Expected } from '../../../../src/upstream/response-form.ts';
+import { type DeclaredEndpoint, type Expected, endpoint, RESERVED } from '../../../../src/upstream/endpoint.ts';
 import { type DescribedOperation, type DocumentPart, type OpenApiDocument, Unsupported } from './document.ts';
 import { fieldNameOf, INHERITED, isSecret, Names, nounOf, segmentsOf, toCamel, toPascal, toWords } from './names.ts';
 import type { EndpointPlan, LoaderPlan, MemberPlan, TypePlan, Use, Value } from './types.ts';
@@ -322,7 +320,7 @@ export class Planner {
   /** Returns the kinds of stored reads that a write changes: those of the existing endpoints with its noun. */
   #emptiesOf({ method, route }: DescribedOperation): string[] | undefined {
     const related = this.#existing.filter((each) => segmentsOf(each.route)[0] === segmentsOf(route)[0]);
-    const kinds = related.flatMap(({ cached, empties = [] }) => [...empties, ...(cached ? [kindOf(cached)] : [])]);
+    const kinds = related.flatMap(({ cached, empties = [] }) => [...empties, ...(cached ? [cached.kind] : [])]);
     return method === 'GET' ? undefined : toOption([...new Set(kinds)]);
   }
 }

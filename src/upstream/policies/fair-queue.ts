@@ -1,6 +1,6 @@
 // Queues what several owners want, such as the people behind one API key, and serves them in turn.
 
-import { removeItem } from './lists.ts';
+import { removeItem } from '../../lib/lists.ts';
 
 /** Items of one owner, the oldest first. */
 interface Turn<T> {

@@ -1,9 +1,9 @@
 // The options of REST endpoints: their types, defaults and validation.
 
 import { z } from 'zod';
-import { isRecord } from '../lib/is-record.ts';
-import { choice, group, HEADER_VALUE, headersByName, integer, list, text } from '../settings/define.ts';
-import type { Endpoint } from './errors.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import { choice, group, HEADER_VALUE, headersByName, integer, list, text } from '../../settings/define.ts';
+import type { Endpoint } from '../errors.ts';
 import type { Expected, Shape } from './response-form.ts';
 
 /** Request headers of an endpoint: texts are sent with every call, and `true` stands for a value in the argument `headers` of the call. */
@@ -114,6 +114,7 @@ const OPTIONS = options(
       'must be an object with a resource',
     )
       .refine(({ resource, windows }) => windows !== undefined || FRESH_SECONDS.has(resource), 'must have windows')
+      .transform(({ kind, ...cached }) => ({ ...cached, kind: kind ?? cached.resource }))
       .optional(),
     idempotent: flag(),
     repeatable: flag(),
@@ -163,5 +164,3 @@ export function readOptions(template: string, method: Endpoint['method'], given:
   }
   return data;
 }
-
-export const kindOf = ({ resource, kind = resource }: CachedRead): string => kind;

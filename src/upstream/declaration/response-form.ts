@@ -1,6 +1,6 @@
 // The forms of successful responses: their types, and how records and envelopes are recognized.
 
-import { isRecord } from '../lib/is-record.ts';
+import { isRecord } from '../../lib/is-record.ts';
 
 /**
  * Form of a successful response: one object, a list of objects, a page (an object with a list in `data`), any JSON value or none, a text of any media

@@ -2,7 +2,7 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { caught } from '../caught.ts';
+import { caught } from '../lib/caught.ts';
 import { createWatchedFiles, type WatchedFiles } from './file-watcher.ts';
 import { FileError, fingerprintOf, readFolder, readTextFile } from './text-file.ts';
 

@@ -2,16 +2,23 @@
 
 import { memoizeByObject } from '../../lib/memoize.ts';
 import { Deadline, type Signal, type Waiting } from '../../lib/signal.ts';
-import { afterwards, type CallOptions, Reader } from '../call.ts';
-import type { CacheHit, CallEvents, Outcome } from '../call-events.ts';
+import {
+  type CachedKind,
+  type CacheWindows,
+  type EntryAddress,
+  type FoundEntry,
+  type Lookup,
+  type Owner,
+  type ServiceCache,
+  type WriteInProgress,
+  windowsOf,
+} from '../cache/store.ts';
+import { type CacheHit, type CallEvents, type Outcome, readKeyOf, type UpstreamRequest } from '../calls.ts';
+import type { CachedRead } from '../declaration/endpoint-options.ts';
 import type { DeclaredEndpoint } from '../endpoint.ts';
-import { type CachedRead, kindOf } from '../endpoint-options.ts';
 import { endedEarly, isUpstreamError, type UpstreamError } from '../errors.ts';
-import type { UpstreamErrorCode } from '../failures.ts';
-import type { UpstreamRequest } from '../request.ts';
-import { type CallTarget, readKeyOf, type Service } from '../service.ts';
-import type { CachedKind, EntryAddress, FoundEntry, Lookup, Owner, ServiceCache, WriteInProgress } from './store.ts';
-import { type CacheWindows, windowsOf } from './store.ts';
+import { afterwards, type CallOptions, Reader } from './call.ts';
+import type { CallTarget, Service } from './service.ts';
 
 interface CachedServiceDeps extends ServiceCache {
   service: Service;
@@ -31,9 +38,6 @@ interface Read {
   windows: CacheWindows;
 }
 
-/** Failures of a service that is down or too slow. If it is too slow, its calls also fill the queue of their credential. */
-const UNAVAILABLE = new Set<UpstreamErrorCode>(['UPSTREAM_UNAVAILABLE', 'UPSTREAM_TIMEOUT', 'OVERLOADED']);
-
 export class CachedService implements CallTarget {
   readonly #deps: CachedServiceDeps;
   readonly #windowsOf = memoizeByObject((cached: CachedRead) => windowsOf(this.#deps.settings, cached));
@@ -49,7 +53,7 @@ export class CachedService implements CallTarget {
       service.read(request, reader, { key: readKeyOf(request), ...this.#confirmation(request, reader.events) });
       return;
     }
-    const address = { owner: this.#ownerOf(request), kind: kindOf(cached), read: readKeyOf(request) };
+    const address = { owner: this.#ownerOf(request), kind: cached.kind, read: readKeyOf(request) };
     const read: Read = { request, reader, address, cached, windows: this.#windowsOf(cached) };
     afterwards(store.find(address), (lookup) => this.#answer(read, lookup));
   }
@@ -210,11 +214,7 @@ export class CachedService implements CallTarget {
   }
 }
 
-/**
- * Returns whether a stored response may be used instead: the service is unavailable, too slow, or fails, or something else answers for it. If that
- * answers with 401 or 403, it may have checked the key.
- */
-const isServiceFailure = ({ code, status = 0, isForeign }: UpstreamError): boolean =>
-  UNAVAILABLE.has(code) || (code === 'UPSTREAM_ERROR' && status >= 500) || (isForeign && !isRejection(status));
+/** Whether a stored response may be used instead. Not of one with 401 or 403, which may have checked the key, nor for the rate limit of the key. */
+const isServiceFailure = ({ code, isTemporary }: UpstreamError): boolean => isTemporary && code !== 'RATE_LIMITED';
 
 const isRejection = (status: number | undefined): boolean => status === 401 || status === 403;

@@ -1,11 +1,11 @@
 // Makes one call, from its first reader to its result: waiting for a slot of its credential, sending, and retries.
 
-import { removeItem } from '../lib/lists.ts';
-import { isPromise } from '../lib/promises.ts';
-import { type Deadline, isTimeoutError, type Waiting } from '../lib/signal.ts';
-import type { GatewaySettings } from '../settings/settings.ts';
-import type { CallEvents, Outcome } from './call-events.ts';
-import type { DriftCheck } from './contract/drift.ts';
+import { removeItem } from '../../lib/lists.ts';
+import { isPromise } from '../../lib/promises.ts';
+import { type Deadline, isTimeoutError, type Waiting } from '../../lib/signal.ts';
+import type { GatewaySettings } from '../../settings/settings.ts';
+import type { CallEvents, Outcome, UpstreamRequest } from '../calls.ts';
+import type { DriftCheck } from '../contract/drift.ts';
 import {
   afterUnknownOutcome,
   clientClosed,
@@ -14,17 +14,22 @@ import {
   isUpstreamError,
   storedFailure,
   type UpstreamError,
-} from './errors.ts';
+} from '../errors.ts';
+import type { CircuitBreaker } from '../policies/circuit-breaker.ts';
+import type { Retry, RetryingCall } from '../policies/retry.ts';
+import type { UpstreamThrottle } from '../policies/throttle.ts';
+import {
+  Attempt,
+  type AttemptOwner,
+  type BodyPlan,
+  type Headers,
+  type UpstreamResponse,
+} from '../transport/attempt.ts';
+import { planBody } from '../transport/body.ts';
+import { isReplay, readRateLimit, readResponse, toDispatchOptions } from '../transport/exchange.ts';
+import type { SocketPool } from '../transport/socket-pool.ts';
+import { errorFromAttempt } from '../transport/to-error.ts';
 import type { Lane, LaneCall } from './lane.ts';
-import type { CircuitBreaker } from './policies/circuit-breaker.ts';
-import type { Retry, RetryingCall } from './policies/retry.ts';
-import type { UpstreamThrottle } from './policies/throttle.ts';
-import type { UpstreamRequest } from './request.ts';
-import { Attempt, type AttemptOwner, type BodyPlan, type Headers, type UpstreamResponse } from './transport/attempt.ts';
-import { planBody } from './transport/body.ts';
-import { isReplay, readRateLimit, readResponse, toDispatchOptions } from './transport/exchange.ts';
-import type { SocketPool } from './transport/socket-pool.ts';
-import { errorFromAttempt } from './transport/to-error.ts';
 
 export type CallSettings = { upstreamUrl: URL } & Pick<
   GatewaySettings,

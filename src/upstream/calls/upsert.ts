@@ -1,9 +1,8 @@
 // Sends an upsert again if the service fails with 500: another one was faster, or the record was deleted, and the service keeps it.
 
-import type { Outcome } from './call-events.ts';
-import type { DeclaredEndpoint } from './endpoint.ts';
-import { afterUnknownOutcome, errorOf, isUpstreamError } from './errors.ts';
-import type { UpstreamRequest } from './request.ts';
+import type { Outcome, UpstreamRequest } from '../calls.ts';
+import type { DeclaredEndpoint } from '../endpoint.ts';
+import { afterUnknownOutcome, errorOf, isUpstreamError } from '../errors.ts';
 
 type Upsert = NonNullable<DeclaredEndpoint['upsert']>;
 

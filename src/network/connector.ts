@@ -2,13 +2,13 @@
 
 import { isIPv6, Socket } from 'node:net';
 import { buildConnector, Client } from 'undici';
-import { errorCodeOf } from '../../lib/caught.ts';
-import { USER_AGENT } from '../../lib/installation.ts';
-import { memoizeBySource } from '../../lib/memoize.ts';
-import { CONNECT_TIMEOUT_MS, openSocket } from '../../lib/open-socket.ts';
-import { portOf } from '../../lib/urls.ts';
-import type { GatewaySettings } from '../../settings/settings.ts';
-import { toHostname } from '../../settings/upstreams.ts';
+import { errorCodeOf } from '../lib/caught.ts';
+import { USER_AGENT } from '../lib/installation.ts';
+import { memoizeBySource } from '../lib/memoize.ts';
+import { portOf } from '../lib/urls.ts';
+import type { GatewaySettings } from '../settings/settings.ts';
+import { toHostname } from '../settings/upstreams.ts';
+import { CONNECT_TIMEOUT_MS, openSocket } from './open-socket.ts';
 import type { TlsFiles } from './tls-files.ts';
 
 export type Connect = buildConnector.connector;

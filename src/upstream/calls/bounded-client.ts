@@ -1,11 +1,20 @@
-// Lets resolvers and loaders call the service: reads and writes of one operation, within its budget.
+// Calls the service for one operation, within its budget of calls and time.
 
-import { isRecord } from '../lib/is-record.ts';
-import { ignoreRejection } from '../lib/promises.ts';
-import { Deadline, type Signal } from '../lib/signal.ts';
-import type { GatewaySettings } from '../settings/settings.ts';
-import { Reader } from './call.ts';
-import type { CallEvents, Outcome } from './call-events.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import { ignoreRejection } from '../../lib/promises.ts';
+import { Deadline } from '../../lib/signal.ts';
+import type { GatewaySettings } from '../../settings/settings.ts';
+import {
+  type CallAuthor,
+  type Caller,
+  misplacedWrite,
+  type OperationClient,
+  type Outcome,
+  type UpstreamRequest,
+  WriteCount,
+  type WriteResult,
+} from '../calls.ts';
+import { isIdentified } from '../declaration/response-form.ts';
 import {
   type CallArgs,
   type DeclaredEndpoint,
@@ -13,80 +22,17 @@ import {
   type ReadEndpoint,
   type WriteEndpoint,
   type WriteOptions,
-} from './endpoint.ts';
-import { errorOf, isUpstreamError } from './errors.ts';
-import { encodeArgs } from './input-rules.ts';
-import type { UpstreamRequest, WriteResult } from './request.ts';
-import { isIdentified } from './response-form.ts';
+} from '../endpoint.ts';
+import { errorOf, isUpstreamError } from '../errors.ts';
+import { encodeArgs } from '../transport/encode-args.ts';
+import { Reader } from './call.ts';
 import type { CallTarget } from './service.ts';
 import { sendUpsert } from './upsert.ts';
-
-/** Credential, deadline and cancellation of the operation that makes the calls. */
-export interface Caller {
-  /** `Authorization` header, forwarded unchanged. If undefined, every call fails before it is sent. */
-  credential: string | undefined;
-  /** Person who has only a token, and shares the credential with others. @default none: a server, which has the credential */
-  person?: string | undefined;
-  /** Aborts every call when the client disconnects. */
-  signal: Signal;
-  /** Deadline of the operation, on the clock of `performance.now()`. Queueing and retries count too. */
-  deadlineAt: number;
-  /** Sent as `X-Request-Id`, to correlate the logs of both services. */
-  requestId: string;
-  events: CallEvents;
-  /** Whether reads use no stored responses. Their responses are stored. @default false */
-  bypassesCache?: boolean;
-  /** Writes of the operation. @default any may be sent */
-  writes?: OperationWrites;
-}
-
-export interface OperationWrites {
-  /**
-   * Writes of the mutation's field whose resolver is running. While there is none, no write is sent: it would have no key, no outcome and no field in the
-   * audit log.
-   */
-  ofField: WriteCount | undefined;
-}
-
-/** Counts writes that were applied, may have been, or are in flight. */
-export class WriteCount {
-  applied = 0;
-
-  /** Counts a write, unless it is refused. */
-  track<Result>(write: Promise<Result>): Promise<Result> {
-    this.applied += 1;
-    write.catch((error) => {
-      this.applied -= isUpstreamError(error) && error.outcome === 'UNKNOWN' ? 0 : 1; // Errors of other classes precede the call.
-    });
-    return write;
-  }
-}
-
-/** Creates the error of a write outside the resolver of a mutation's field, which is a bug of a module. */
-export const misplacedWrite = ({ method, route }: DeclaredEndpoint): Error =>
-  new Error(`${method} ${route} was not sent. Only the resolver of a field of Mutation can write, until it has ended.`);
 
 export type OperationSettings = { upstreamUrl: URL } & Pick<GatewaySettings, 'maxUpstreamCalls'>;
 
 /** Maximum items of bulk mutations per operation. They don't count as calls: whoever sends a list knows its length. It takes ten rounds of ten calls. */
 export const MAX_BULK_ITEMS = 100;
-
-/**
- * Client of the upstream service, bound to one caller. Fails only with `UpstreamError`, and for misplaced writes. The fields of a record are not
- * validated here, because GraphQL validates the requested ones.
- */
-export interface UpstreamClient {
-  /** Returns null if the service has no such record (404, 410). An invalid item of a list is an `UpstreamError` in its place. */
-  read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: NoInfer<Args>): Promise<Body | null>;
-  /** Sends a write. Unlike `read`, fails with `NOT_FOUND` if the service has no such record. */
-  write<Args extends CallArgs, Body>(
-    endpoint: WriteEndpoint<Args, Body>,
-    args: NoInfer<Args> & WriteOptions,
-  ): Promise<WriteResult<Body>>;
-}
-
-/** Part of a caller that decides which calls may be sent. */
-export type CallAuthor = Pick<Caller, 'credential' | 'person' | 'requestId' | 'writes'>;
 
 /** Creates the requests of one operation, within its limits. */
 export class CallBudget {
@@ -132,8 +78,7 @@ export class CallBudget {
   }
 }
 
-/** Client of one operation, which bounds its calls in number and time. */
-export class OperationClient implements UpstreamClient {
+export class BoundedClient implements OperationClient {
   readonly budget: CallBudget;
   readonly deadline: Deadline;
   readonly #target: CallTarget;

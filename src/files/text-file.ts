@@ -1,7 +1,7 @@
 // Reads text files and folders, and explains why one can't be read.
 
 import { closeSync, constants, openSync, readdirSync, readSync, type Stats, statSync } from 'node:fs';
-import { errorCodeOf } from '../caught.ts';
+import { errorCodeOf } from '../lib/caught.ts';
 
 /** Reason why a file can't be read. The message is a clause that follows the file's name. */
 export class FileError extends Error {

@@ -1,11 +1,10 @@
 // Divides the calls of one credential among those who share it: which may be sent now, which wait, and which a refused key ends.
 
-import { FairQueue } from '../lib/fair-queue.ts';
-import { removeItem } from '../lib/lists.ts';
-import type { Outcome } from './call-events.ts';
-import type { DeclaredEndpoint } from './endpoint.ts';
-import { errorOf, isUpstreamError, type UpstreamError } from './errors.ts';
-import { isOfPerson } from './request.ts';
+import { removeItem } from '../../lib/lists.ts';
+import { isOfPerson, type Outcome } from '../calls.ts';
+import type { DeclaredEndpoint } from '../endpoint.ts';
+import { errorOf, isUpstreamError, type UpstreamError } from '../errors.ts';
+import { FairQueue } from '../policies/fair-queue.ts';
 
 /** Waiting calls of a tenant's servers at most. With ten in flight that take 100 ms each, the last one waits for a second. */
 const MAX_OF_SERVERS = 100;

@@ -1,7 +1,7 @@
 // Reads certificates in PEM.
 
 import { X509Certificate } from 'node:crypto';
-import { caught } from './caught.ts';
+import { caught } from '../lib/caught.ts';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 

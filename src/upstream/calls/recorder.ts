@@ -1,28 +1,19 @@
 // Records the calls of an operation instead of sending them, for explanations of operations.
 
-import { ignoreRejection } from '../lib/promises.ts';
-import { quoteForShell } from '../lib/text.ts';
-import { type ServiceCache, windowsOf } from './cache/store.ts';
-import { type CallAuthor, CallBudget, MAX_BULK_ITEMS, type OperationSettings, type UpstreamClient } from './client.ts';
-import type { DeclaredEndpoint } from './endpoint.ts';
-import { kindOf } from './endpoint-options.ts';
-import type { UpstreamRequest } from './request.ts';
-import { readKeyOf } from './service.ts';
-import { contentTypeOf } from './transport/exchange.ts';
-
-export interface RecordedCache {
-  /** State of the stored response now. `unknown` if the path is not known. */
-  state: 'fresh' | 'stale' | 'absent' | 'unknown';
-  /** Age up to which a response is used without asking the service. */
-  freshSeconds: number;
-}
-
-/** Error of a write that was recorded instead of sent. */
-export class NotSent extends Error {
-  override readonly name = 'NotSent';
-}
-
-export type Recorder = ReturnType<typeof createRecorder>;
+import { ignoreRejection } from '../../lib/promises.ts';
+import { quoteForShell } from '../../lib/text.ts';
+import { type ServiceCache, windowsOf } from '../cache/store.ts';
+import {
+  type CallAuthor,
+  NotSent,
+  type RecordedCache,
+  readKeyOf,
+  type UpstreamClient,
+  type UpstreamRequest,
+} from '../calls.ts';
+import type { DeclaredEndpoint } from '../endpoint.ts';
+import { contentTypeOf } from '../transport/exchange.ts';
+import { CallBudget, MAX_BULK_ITEMS, type OperationSettings } from './bounded-client.ts';
 
 /**
  * Creates a recorder of the calls of one caller. It sends nothing, and counts toward nothing but its own limits.
@@ -92,7 +83,7 @@ export function createRecorder(settings: OperationSettings, cache: ServiceCache 
         return { state: 'unknown', freshSeconds };
       }
       const owner = { address: cache.address, credential: request.credential };
-      const { entry } = await cache.store.find({ owner, kind: kindOf(cached), read: readKeyOf(request) });
+      const { entry } = await cache.store.find({ owner, kind: cached.kind, read: readKeyOf(request) });
       const ageMs = entry?.ageMs;
       const isUsable = ageMs !== undefined && ageMs <= windows.lifetimeMs;
       return { state: !isUsable ? 'absent' : ageMs <= windows.freshMs ? 'fresh' : 'stale', freshSeconds };

@@ -2,11 +2,11 @@
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
-import { caught } from '../../lib/caught.ts';
-import { findCertificateProblem, lastExpiryOf } from '../../lib/certificates.ts';
-import type { WatchedFiles } from '../../lib/files/file-watcher.ts';
-import { checkEach, createSecretFiles, type Secret, SecretError } from '../../lib/files/secret-files.ts';
-import type { TlsSettings } from '../../settings/upstreams.ts';
+import type { WatchedFiles } from '../files/file-watcher.ts';
+import { checkEach, createSecretFiles, type Secret, SecretError } from '../files/secret-files.ts';
+import { caught } from '../lib/caught.ts';
+import type { TlsSettings } from '../settings/upstreams.ts';
+import { findCertificateProblem, lastExpiryOf } from './certificates.ts';
 
 interface TlsContexts {
   /** For connections to the service: with the client certificate. */
