@@ -13,7 +13,7 @@ import {
   parse,
   printSchema,
 } from 'graphql';
-import { sha256Of } from '../src/graphql/documents/manifest.ts';
+import { sha256Of } from '../src/documents/manifest.ts';
 import type { AppOperation } from './documents.ts';
 
 /** Options for generating the types of results and variables. */

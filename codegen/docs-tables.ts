@@ -2,8 +2,8 @@
 
 import type { GraphQLSchema } from 'graphql';
 import { ERROR_CODES, type ErrorCodeEntry } from '../src/errors/codes.ts';
-import { endpointsOf } from '../src/graphql/schema.ts';
 import { withoutLinks } from '../src/lib/text.ts';
+import { endpointsOf } from '../src/modules/schema.ts';
 import { findEmptied } from '../src/upstream/endpoint.ts';
 import { FAILURES, type FailureMeaning } from '../src/upstream/failures.ts';
 import { code, table } from './markdown.ts';

@@ -15,7 +15,7 @@ import {
   validate,
   visit,
 } from 'graphql';
-import { sha256Of } from '../src/graphql/documents/manifest.ts';
+import { sha256Of } from '../src/documents/manifest.ts';
 
 /** An operation of an app, with the fragments that it uses. */
 export interface AppOperation {

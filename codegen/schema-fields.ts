@@ -2,9 +2,9 @@
 
 import { type GraphQLField, type GraphQLSchema, getNamedType, isObjectType, isUnionType } from 'graphql';
 import { loadModules, SHIPPED_MODULES } from '../packages/cli/src/config/load-modules.ts';
-import { loadOperations } from '../src/graphql/documents/shipped-operations.ts';
-import { createSchema } from '../src/graphql/schema.ts';
+import { loadOperations } from '../src/documents/shipped-operations.ts';
 import { elementsOf, findScopeProblem, scopesOf } from '../src/graphql/scopes.ts';
+import { createSchema } from '../src/modules/schema.ts';
 
 /**
  * Builds the schema with all shipped modules. The extensions of each type and field that one of them adds name it; see `moduleOf`.

@@ -11,7 +11,7 @@ import {
   parse,
   print,
 } from 'graphql';
-import { loadOperations, type ShippedOperation } from '../src/graphql/documents/shipped-operations.ts';
+import { loadOperations, type ShippedOperation } from '../src/documents/shipped-operations.ts';
 import { code, join, joinSentences, table } from './markdown.ts';
 import { listFields, type SchemaField } from './schema-fields.ts';
 

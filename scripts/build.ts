@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { build, type Rolldown, type SSROptions } from 'vite';
 import manifest from '../package.json' with { type: 'json' };
 import { printSubgraph } from '../src/graphql/federation.ts';
-import { createSchema } from '../src/graphql/schema.ts';
+import { createSchema } from '../src/modules/schema.ts';
 
 interface Bundle {
   folder: string;

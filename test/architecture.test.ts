@@ -4,10 +4,14 @@ import { listSources, readImports, readSource } from './support/imports.ts';
 /** Entries of `src/`. Imports point downward in this list, types included. */
 const ENTRIES = [
   'index.ts',
-  'modules',
   'gateway.ts',
+  'mcp',
+  'graphiql',
   'http',
+  'documents',
+  'modules',
   'graphql',
+  'executor',
   'telemetry',
   'auth',
   'rate-limits',
@@ -24,7 +28,7 @@ const ENTRIES = [
 const BETWEEN_PACKAGES: Readonly<Record<string, RegExp>> = {
   cli: /^(?:src|packages\/sandbox\/src)\//,
   client: /^never$/,
-  graphiql: /^(?:src\/http\/graphiql\/page-|src\/lib\/text\.ts|packages\/client\/src\/)/,
+  graphiql: /^(?:src\/graphiql\/page-|src\/lib\/text\.ts|packages\/client\/src\/)/,
   sandbox: /^never$/,
   testing: /^(?:src|packages\/client\/src|packages\/sandbox\/src)\//,
 };
@@ -85,7 +89,9 @@ it('ARCHITECTURE.md opens with a drawing of the packages, what they import, and 
 it('the server imports nothing else of the command, and no gateway', () => {
   const folder = 'packages/cli/src/server/';
   const ofServer = ofPackages.filter(({ from, to }) => from.startsWith(folder) && !to.startsWith(folder));
-  const others = ofServer.filter(({ to }) => /^(?:packages\/|src\/(?:gateway\.ts|graphql\/|http\/))/.test(to));
+  const others = ofServer.filter(({ to }) =>
+    /^(?:packages\/|src\/(?:gateway\.ts|mcp|graphiql|http|documents|modules|graphql|executor))/.test(to),
+  );
   expect(ofServer.length).toBeGreaterThan(0);
   expect(others.map(describeImport)).toEqual([]);
 });
@@ -99,9 +105,52 @@ it('packages import nothing but themselves and what is listed', () => {
   expect(others.filter((found) => isAllowed(found) !== true).map(describeImport)).toEqual([]);
 });
 
+/** Room of a file: an entry of `src`, or a package. Files of the room's own folder are its door, and those of its subfolders are private. */
+const roomOf = (file: string): string => /^(?:src\/[^/]+|packages\/[^/]+(?:\/src)?)/.exec(file)?.[0] ?? file;
+
+/** Lists the imports of files that are private to another room. */
+const findForcedEntries = (list: readonly { from: string; to: string }[]) =>
+  list.filter(({ from, to }) => roomOf(from) !== roomOf(to) && to.slice(roomOf(to).length + 1).includes('/'));
+
+it('a room is entered by its door: no file in a subfolder is imported from outside of the room', () => {
+  const all = [...readRelativeImports(sources), ...ofPackages];
+  const entries = all.filter(({ from, to }) => roomOf(from) !== roomOf(to));
+  expect(entries.length).toBeGreaterThan(500);
+  expect(findForcedEntries(entries).map(describeImport)).toEqual([]);
+  const forced = [
+    { from: 'src/gateway.ts', to: 'src/upstream/calls/call.ts' },
+    { from: 'packages/cli/src/doctor/session.ts', to: 'src/upstream/transport/attempt.ts' },
+    { from: 'packages/testing/src/index.ts', to: 'packages/sandbox/src/resources/index.ts' },
+  ];
+  expect(findForcedEntries(forced)).toEqual(forced);
+  const allowed = [
+    { from: 'src/upstream/service.ts', to: 'src/upstream/calls/call.ts' },
+    { from: 'src/gateway.ts', to: 'src/upstream/service.ts' },
+    { from: 'packages/testing/src/index.ts', to: 'packages/sandbox/src/index.ts' },
+  ];
+  expect(findForcedEntries(allowed)).toEqual([]);
+});
+
+/** Files at the doors that have more than eight, which are to become fewer. */
+const WIDE_DOORS: Readonly<Record<string, number>> = {
+  'src/graphql': 16,
+  'src/http': 19,
+  'src/settings': 9,
+  'src/telemetry': 9,
+};
+
+it('a door has eight files at most, except those that are listed', () => {
+  const doors = Map.groupBy(
+    sources.filter((file) => /^src\/[^/]+\/[^/]+$/.test(file) && !file.endsWith('.gen.ts')),
+    roomOf,
+  );
+  const wide = [...doors].filter(([room, { length }]) => length > 8 && room !== 'src/lib'); // The files of lib have no room in common.
+  expect(Object.fromEntries(wide.map(([room, { length }]) => [room, length]))).toEqual(WIDE_DOORS);
+});
+
 it('the executor imports nothing of the gateway but lib and the places of errors', () => {
-  const allowed = /^(?:graphql\/executor\/|lib\/|errors\/located-error\.ts$)/;
-  const others = imports.filter(({ from, to }) => from.startsWith('graphql/executor/') && !allowed.test(to));
+  const allowed = /^(?:executor\/|lib\/|errors\/located-error\.ts$)/;
+  const others = imports.filter(({ from, to }) => from.startsWith('executor/') && !allowed.test(to));
   expect(others.map(describeImport)).toEqual([]);
 });
 

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
 import type { Deadline, Signal } from '../lib/signal.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
+import type { OperationTrace } from '../telemetry/operation-trace.ts';
 import { Usage, type UsageReceivers } from '../telemetry/usage.ts';
 import type { OperationClient, OperationWrites } from '../upstream/calls.ts';
 import { readToTryKey } from '../upstream/endpoints.ts';

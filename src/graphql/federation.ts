@@ -28,8 +28,8 @@ import { listAny } from '../settings/define.ts';
 import { readSecret } from '../settings/kinds.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import { badUserInput } from './arguments.ts';
-import { DependentCalls, declaresCall, dependentCallsOf } from './calls/declared-calls.ts';
 import type { GatewayContext } from './context.ts';
+import { DependentCalls, declaresCall, dependentCallsOf } from './declared-calls.ts';
 import type { FieldContext } from './loaders.ts';
 
 /** Returns the record that has this key, or null. */

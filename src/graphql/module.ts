@@ -7,7 +7,7 @@ import { isPromise } from '../lib/promises.ts';
 import { type DeclaredEndpoint, endpoint } from '../upstream/endpoint.ts';
 import { assertRange, badUserInput } from './arguments.ts';
 import { type Builder, createBuilder, type GraphTypes } from './builder.ts';
-import { declareCalls } from './calls/declared-calls.ts';
+import { declareCalls } from './declared-calls.ts';
 import { Entity, type LoadByKey } from './federation.ts';
 import type { Loader } from './loaders.ts';
 import { defineMutationErrors, type MutationErrors } from './mutation-errors.ts';

@@ -12,8 +12,8 @@ import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../upstream/endp
 import { type InputIssue, invalidInput, isUpstreamError } from '../upstream/errors.ts';
 import { assertRange, badUserInput, findInputIssues } from './arguments.ts';
 import type { Builder, GraphTypes } from './builder.ts';
-import { DependentCalls, dependentCallsOf } from './calls/declared-calls.ts';
 import type { GatewayContext } from './context.ts';
+import { DependentCalls, dependentCallsOf } from './declared-calls.ts';
 import { runWith } from './field-context.ts';
 import { createBoundedMap, type FieldContext } from './loaders.ts';
 import type { MutationErrors } from './mutation-errors.ts';

@@ -10,8 +10,8 @@ import {
 } from 'graphql';
 import { memoizeByObject } from '../lib/memoize.ts';
 import { checkCalls } from './calls/check-calls.ts';
-import { type DependentCalls, declaresCall, dependentCallsOf } from './calls/declared-calls.ts';
 import type { GatewayContext } from './context.ts';
+import { type DependentCalls, declaresCall, dependentCallsOf } from './declared-calls.ts';
 import { runWith } from './field-context.ts';
 import type { FieldContext } from './loaders.ts';
 import { ownWrites, runMutation } from './mutations.ts';

@@ -10,13 +10,13 @@ import {
   Kind,
 } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
+import { listDeprecated } from '../documents/deprecated-usage.ts';
+import { type Operation, type PreparedDocument, PreparedDocuments } from '../documents/prepared-documents.ts';
+import { limitExceeded, useDocumentLimits } from '../documents/validate.ts';
 import { refuse } from '../errors/codes.ts';
+import { createExecutor, type ExecuteInputs, type ExecuteResult } from '../executor/execute.ts';
+import { earlyEnd, FIXED_LIMITS } from '../executor/result-limits.ts';
 import type { GatewayContext } from '../graphql/context.ts';
-import { listDeprecated } from '../graphql/documents/deprecated-usage.ts';
-import { type Operation, type PreparedDocument, PreparedDocuments } from '../graphql/documents/prepared-documents.ts';
-import { limitExceeded, useDocumentLimits } from '../graphql/documents/validate.ts';
-import { createExecutor, type ExecuteInputs, type ExecuteResult } from '../graphql/executor/execute.ts';
-import { earlyEnd, FIXED_LIMITS } from '../graphql/executor/result-limits.ts';
 import { Deadline } from '../lib/signal.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { DeprecatedCounts } from '../telemetry/gateway-metrics.ts';

@@ -2,10 +2,10 @@
 
 import { isUtf8 } from 'node:buffer';
 import type { ClientRules } from '../auth/identity.ts';
+import type { DocumentRequest } from '../documents/trusted-documents.ts';
 import { bodyTooLarge, type Refusal, refuse } from '../errors/codes.ts';
 import { withoutByteOrderMark } from '../files/text-file.ts';
 import type { RequestFlags } from '../graphql/context.ts';
-import type { DocumentRequest } from '../graphql/documents/trusted-documents.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { IncomingRequest } from './message.ts';
 

@@ -1,11 +1,11 @@
 // Turns the end of a request into its response, and records its log line, metrics and trace.
 
 import { type ExecutionResult, GraphQLError } from 'graphql';
+import type { Operation } from '../documents/prepared-documents.ts';
 import type { ClientError, CreateClientErrors, ToClientError } from '../errors/client-errors.ts';
 import { Refusal, refusalErrors } from '../errors/codes.ts';
 import { isGraphQLError, UNREADABLE } from '../errors/located-error.ts';
 import type { GatewayContext } from '../graphql/context.ts';
-import type { Operation } from '../graphql/documents/prepared-documents.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { type AccessLogEntry, CLIENT_CLOSED } from '../telemetry/access-log.ts';
 import type { Usage } from '../telemetry/usage.ts';

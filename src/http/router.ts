@@ -1,9 +1,11 @@
 // Passes each request to the route of its path.
 
 import type { Cors } from './cors.ts';
-import type { FindPage } from './graphiql/graphiql.ts';
 import { pathOf } from './head.ts';
 import type { HandleRequest, IncomingRequest, OutgoingResponse } from './message.ts';
+
+/** Route of a request for a page or one of its files; undefined for any other request. */
+export type FindPage = (request: IncomingRequest) => (() => Promise<OutgoingResponse>) | undefined;
 
 /** Exact paths, and what handles their requests. */
 interface Route {

@@ -1,9 +1,9 @@
 // Adds mutations that trigger and cancel events.
 
 import { defineShipped } from '../graphql/module.ts';
-import { nameField } from '../graphql/record-fields.ts';
-import { profileFields } from '../graphql/types/subscriber.ts';
 import { isRecord } from '../lib/is-record.ts';
+import { nameField } from './types/record-fields.ts';
+import { profileFields } from './types/subscriber.ts';
 
 /** Maximum recipients of an event, and events in one mutation. */
 const MAX = 100;

@@ -2,19 +2,19 @@
 
 import type { FieldMap, InputFieldMap } from '@pothos/core';
 import type { GraphTypes } from '../graphql/builder.ts';
-import { isOlder, type Part, readOn } from '../graphql/composed-pages.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import { defineShipped } from '../graphql/module.ts';
 import { type MutationOptions, type NotFound, type ResolvedInput, type Send, UNAPPLIED } from '../graphql/mutations.ts';
-import type { Fields } from '../graphql/record-fields.ts';
-import { defineInbox, FEEDS_ARG, type Feeds, type InboxBody, MAX } from '../graphql/types/inbox.ts';
-import { declareMessageEndpoints, messages } from '../graphql/types/message.ts';
-import { channelsOtherThan, isOfWorkflow } from '../graphql/types/preference.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { CallArgs } from '../upstream/endpoint.ts';
 import type { ChannelChoiceBody, MarkAs, MessageBody, PreferenceBody, PreferencesBody } from '../upstream/endpoints.ts';
 import { isUpstreamError } from '../upstream/errors.ts';
 import { isRecordId } from '../upstream/input-rules.ts';
+import { isOlder, type Part, readOn } from './types/composed-pages.ts';
+import { defineInbox, FEEDS_ARG, type Feeds, type InboxBody, MAX } from './types/inbox.ts';
+import { declareMessageEndpoints, messages } from './types/message.ts';
+import { channelsOtherThan, isOfWorkflow } from './types/preference.ts';
+import type { Fields } from './types/record-fields.ts';
 
 /** Maximum messages to delete at once: each takes a call. */
 const MAX_DELETED = 20;

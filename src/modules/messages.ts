@@ -1,15 +1,15 @@
 // Adds the list of sent messages, the deletion of one, and the list of feeds; the built-in schema only deletes the messages of a transaction.
 
-import { mergePages } from '../graphql/composed-pages.ts';
-import { MASKED, visibleJson } from '../graphql/masking.ts';
 import { defineShipped } from '../graphql/module.ts';
-import { assertPage, definePage, pageArg, sizeArg, withHasMore } from '../graphql/pages.ts';
-import { extraField, optional, shows } from '../graphql/record-fields.ts';
 import { badResponse } from '../graphql/sent-values.ts';
-import { feeds } from '../graphql/types/feed.ts';
-import { declareMessageEndpoints, messages, sentMessages } from '../graphql/types/message.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { FeedBody, MessageBody } from '../upstream/endpoints.ts';
+import { mergePages } from './types/composed-pages.ts';
+import { feeds } from './types/feed.ts';
+import { MASKED, visibleJson } from './types/masking.ts';
+import { declareMessageEndpoints, messages, sentMessages } from './types/message.ts';
+import { assertPage, definePage, pageArg, sizeArg, withHasMore } from './types/pages.ts';
+import { extraField, optional, shows } from './types/record-fields.ts';
 
 /** Maximum messages of one page, and transactions to select them by. */
 const MAX = 100;

@@ -1,9 +1,9 @@
 // Adds the reads, updates and deletions of subscribers; the built-in schema only creates them.
 
 import { defineShipped } from '../graphql/module.ts';
-import { assertPage, definePage, type PageBody, pageArg, sizeArg, withHasMore } from '../graphql/pages.ts';
-import { profileFields, subscribers } from '../graphql/types/subscriber.ts';
 import type { SubscriberBody } from '../upstream/endpoints.ts';
+import { assertPage, definePage, type PageBody, pageArg, sizeArg, withHasMore } from './types/pages.ts';
+import { profileFields, subscribers } from './types/subscriber.ts';
 
 const MAX_PAGE = 100;
 

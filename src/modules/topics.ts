@@ -2,9 +2,9 @@
 
 import type { GraphTypes } from '../graphql/builder.ts';
 import { defineShipped } from '../graphql/module.ts';
-import { assertPage, definePage, type PageBody, pageArg, sizeArg } from '../graphql/pages.ts';
-import { nameField } from '../graphql/record-fields.ts';
 import { isRecord } from '../lib/is-record.ts';
+import { assertPage, definePage, type PageBody, pageArg, sizeArg } from './types/pages.ts';
+import { nameField } from './types/record-fields.ts';
 
 /** Maximum subscribers in one mutation. */
 const MAX = 100;

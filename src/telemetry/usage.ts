@@ -13,7 +13,7 @@ import { type Endpoint, isUpstreamError, type RateLimitState, type UpstreamError
 import type { CallEntry, FailedResult } from './access-log.ts';
 import type { AuditLog, WriteRecord } from './audit-log.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import type { OperationTrace } from './tracing/operation-trace.ts';
+import type { OperationTrace } from './operation-trace.ts';
 
 /** Notes a response that comes from something else than an upstream, or that keeps what was to be cleared. */
 export type NoteEpisode = (kind: 'foreign' | 'uncleared', upstreamName: string | undefined, endpoint: Endpoint) => void;

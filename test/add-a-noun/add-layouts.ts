@@ -10,7 +10,7 @@ const LAYOUTS = fileURLToPath(new URL('layouts/', import.meta.url));
 
 /** Files of the resource `layouts`, apart from its paths in the OpenAPI document. */
 const FILES = [
-  'src/graphql/types/layout.ts',
+  'src/modules/types/layout.ts',
   'packages/sandbox/src/resources/layouts.ts',
   'schema/operations/Layouts.graphql',
 ];
@@ -30,7 +30,7 @@ export const createLayout = endpoint('POST /v1/layouts', { idempotent: true }).t
 `;
 
 /** Lists of the graph's modules and of the sandbox's resources. */
-const SCHEMA = 'src/graphql/schema.ts';
+const SCHEMA = 'src/modules/schema.ts';
 const RESOURCES = 'packages/sandbox/src/resources/index.ts';
 
 /** Adds the resource `layouts` to a copy of the project: its paths in the OpenAPI document, three files, its endpoints, and lines in two lists. */

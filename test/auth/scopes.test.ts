@@ -19,8 +19,8 @@ import {
   printSchema,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { PreparedDocuments } from '../../src/graphql/documents/prepared-documents.ts';
-import { createSchema } from '../../src/graphql/schema.ts';
+import { PreparedDocuments } from '../../src/documents/prepared-documents.ts';
+import { createSchema } from '../../src/modules/schema.ts';
 import { isScope, SCOPES, type Scope } from '../../src/settings/scopes.ts';
 import { connectAgent } from '../support/agent.ts';
 import { measureCpu } from '../support/cpu-time.ts';
@@ -33,8 +33,8 @@ import { subscriber } from '../support/records.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/auth/token-verifier.ts', 'toPerson.scopes');
-guards('src/graphql/documents/required-scopes.ts', 'canInclude');
-guards('src/graphql/documents/required-scopes.ts', 'collectScopes.walk');
+guards('src/documents/required-scopes.ts', 'canInclude');
+guards('src/documents/required-scopes.ts', 'collectScopes.walk');
 guards('src/http/pipeline.ts', 'authorize');
 guards('src/http/pipeline.ts', 'createPipeline.handle');
 

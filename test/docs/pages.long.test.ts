@@ -10,8 +10,8 @@ import { COMMANDS } from '../../packages/cli/src/commands/index.ts';
 import { SHIPPED_MODULES } from '../../packages/cli/src/config/load-modules.ts';
 import { ConfigError } from '../../packages/cli/src/config/problem.ts';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
-import { createSchema } from '../../src/graphql/schema.ts';
 import { scopesOf } from '../../src/graphql/scopes.ts';
+import { createSchema } from '../../src/modules/schema.ts';
 import { startServing } from '../support/command.ts';
 import {
   addTo,

@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { SHIPPED_MODULES } from '../../packages/cli/src/config/load-modules.ts';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
-import { sha256Of } from '../../src/graphql/documents/manifest.ts';
+import { sha256Of } from '../../src/documents/manifest.ts';
 import { startServing } from '../support/command.ts';
 import {
   addTo,

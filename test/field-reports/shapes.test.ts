@@ -2,10 +2,10 @@ import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
 import { getNamedType, isObjectType, parse } from 'graphql';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parse as load } from 'yaml';
-import { createSchema } from '../../src/graphql/schema.ts';
-import { subscribers } from '../../src/graphql/types/subscriber.ts';
 import { defineModule } from '../../src/modules/index.ts';
+import { createSchema } from '../../src/modules/schema.ts';
 import subscriberProfiles from '../../src/modules/subscribers.ts';
+import { subscribers } from '../../src/modules/types/subscriber.ts';
 import { SCOPES, type Scope } from '../../src/settings/scopes.ts';
 import { connectAgent } from '../support/agent.ts';
 import { measureCpu } from '../support/cpu-time.ts';
@@ -18,8 +18,8 @@ import { subscriber, workflow } from '../support/records.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/upstream/transport/body.ts', 'readSuccess');
-guards('src/graphql/record-fields.ts', 'extraField.resolve');
-guards('src/graphql/record-fields.ts', 'collect');
+guards('src/modules/types/record-fields.ts', 'extraField.resolve');
+guards('src/modules/types/record-fields.ts', 'collect');
 
 const schema = createSchema();
 const signer = createSigner();

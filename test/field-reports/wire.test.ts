@@ -15,7 +15,7 @@ import { ofFile } from '../support/lifetime.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/graphql/documents/trusted-documents.ts', 'TrustedDocuments.#findByText');
+guards('src/documents/trusted-documents.ts', 'TrustedDocuments.#findByText');
 guards('src/http/cors.ts', 'preflightHeaders');
 guards('src/http/head.ts', 'requireJson');
 guards('src/http/client-token-route.ts', 'createClientTokenRoute.issue');

@@ -1,6 +1,6 @@
 import { type GraphQLSchema, isEnumType, isInputObjectType, isObjectType, lexicographicSortSchema } from 'graphql';
 import { beforeAll, expect, it } from 'vitest';
-import { createSchema } from '../../src/graphql/schema.ts';
+import { createSchema } from '../../src/modules/schema.ts';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 

@@ -1,7 +1,7 @@
 import graphql from '@graphql-eslint/eslint-plugin';
-import { createSchema, printSdl } from '../../src/graphql/schema.ts';
 import inbox from '../../src/modules/inbox.ts';
 import messages from '../../src/modules/messages.ts';
+import { createSchema, printSdl } from '../../src/modules/schema.ts';
 import workflowPages from '../../src/modules/workflows.ts';
 
 /** Folder and schema of each app's documents. Names of operations are unique within an app. */

@@ -4,8 +4,8 @@ import { guards } from '../support/guards.ts';
 import { subscriber, workflow } from '../support/records.ts';
 import type { ServiceResponse } from '../support/service.ts';
 
-guards('src/graphql/executor/coerce-variables.ts', 'isInexactId');
-guards('src/graphql/scalars.ts', 'countNodes');
+guards('src/executor/values/coerce-variables.ts', 'isInexactId');
+guards('src/graphql/json-values.ts', 'countNodes');
 
 /** Numbers beyond the safe integers or the range of a double, whether or not a double can represent them. */
 const INEXACT = ['-9007199254740993', '9007199254740992', '123456789012345678901234567890', '1.5e300', '1e400'];

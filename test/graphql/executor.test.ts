@@ -18,13 +18,13 @@ import {
   versionInfo,
 } from 'graphql';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { coerceVariables, planVariables } from '../../src/graphql/executor/coerce-variables.ts';
-import type { Limits } from '../../src/graphql/executor/result-limits.ts';
+import type { Limits } from '../../src/executor/result-limits.ts';
+import { coerceVariables, planVariables } from '../../src/executor/values/coerce-variables.ts';
 import { executorWith } from '../support/executor.ts';
 import { guards } from '../support/guards.ts';
 import { DEFAULTS } from '../support/settings.ts';
 
-guards('src/graphql/executor/complete-value.ts', 'sizeOf');
+guards('src/executor/values/complete-value.ts', 'sizeOf');
 
 /** Whether the installed graphql-js words errors of values differently: since 17. Those of the executor don't depend on the version. */
 const HAS_OWN_MESSAGES = versionInfo.major >= 17;

@@ -3,8 +3,8 @@ import { composeServices } from '@theguild/federation-composition';
 import { buildSchema, findBreakingChanges, lexicographicSortSchema, parse, printSchema, printType } from 'graphql';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { printSubgraph } from '../../src/graphql/federation.ts';
-import { createSchema } from '../../src/graphql/schema.ts';
 import { defineModule } from '../../src/modules/index.ts';
+import { createSchema } from '../../src/modules/schema.ts';
 import { SCOPES, type Scope } from '../../src/settings/scopes.ts';
 import { blocks, read, runCurl } from '../support/docs.ts';
 import { sendExplain } from '../support/explain.ts';
@@ -15,11 +15,11 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/graphql/documents/required-scopes.ts', 'findRepresentations');
+guards('src/documents/required-scopes.ts', 'findRepresentations');
 guards('src/graphql/federation.ts', 'createResolveReference.invalid');
 guards('src/graphql/federation.ts', 'createServiceField.resolve');
 guards('src/graphql/federation.ts', 'findUnknownDirectives');
-guards('src/graphql/types/workflow.ts', 'workflows.loadBy');
+guards('src/modules/types/workflow.ts', 'workflows.loadBy');
 guards('src/http/engine.ts', 'checkRepresentations');
 guards('src/graphql/federation.ts', 'createResolveReference');
 

@@ -1,7 +1,7 @@
 import { getNamedType, isObjectType } from 'graphql';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { createSchema } from '../../src/graphql/schema.ts';
+import { createSchema } from '../../src/modules/schema.ts';
 import { read } from '../support/docs.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';

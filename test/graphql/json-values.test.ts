@@ -5,7 +5,7 @@ import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { workflow } from '../support/records.ts';
 
-guards('src/graphql/scalars.ts', 'addNodes');
+guards('src/graphql/json-values.ts', 'addNodes');
 guards('src/upstream/transport/body.ts', 'readJson');
 
 let gateway: GatewayWithService;

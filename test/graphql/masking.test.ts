@@ -1,9 +1,9 @@
 import { getNamedType, isObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
-import { createSchema } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
 import messages from '../../src/modules/messages.ts';
+import { createSchema } from '../../src/modules/schema.ts';
 import subscriberProfiles from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';
@@ -16,12 +16,12 @@ import { ofFile } from '../support/lifetime.ts';
 import { subscriber, workflow } from '../support/records.ts';
 import { clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
 
-guards('src/graphql/masking.ts', 'visibleJson');
-guards('src/graphql/masking.ts', 'masked');
-guards('src/graphql/masking.ts', 'mask');
-guards('src/graphql/masking.ts', 'suggests');
-guards('src/graphql/masking.ts', 'toWords');
-guards('src/graphql/masking.ts', 'isPrivate');
+guards('src/modules/types/masking.ts', 'visibleJson');
+guards('src/modules/types/masking.ts', 'masked');
+guards('src/modules/types/masking.ts', 'mask');
+guards('src/modules/types/masking.ts', 'suggests');
+guards('src/modules/types/masking.ts', 'toWords');
+guards('src/modules/types/masking.ts', 'isPrivate');
 
 const SECRET = 'canary-4711';
 const OWN = 'value-of-the-customer';

@@ -1,8 +1,8 @@
 import { Kind, parse, print, visit } from 'graphql';
 import { beforeAll, expect, it } from 'vitest';
-import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
-import { createSchema } from '../../src/graphql/schema.ts';
+import { loadOperations } from '../../src/documents/shipped-operations.ts';
 import { isRecord } from '../../src/lib/is-record.ts';
+import { createSchema } from '../../src/modules/schema.ts';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { shippedModules } from '../support/shipped-documents.ts';
 

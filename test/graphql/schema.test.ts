@@ -13,7 +13,7 @@ import {
   printSchema,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { createSchema } from '../../src/graphql/schema.ts';
+import { createSchema } from '../../src/modules/schema.ts';
 import { shippedSchema } from '../support/shipped-documents.ts';
 
 const read = (file: string) => readFileSync(new URL(`../../schema/${file}`, import.meta.url), 'utf8');

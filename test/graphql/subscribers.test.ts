@@ -11,7 +11,7 @@ import { createTestFolder } from '../support/sandbox-files.ts';
 import { forwardTo, type ServiceResponse } from '../support/service.ts';
 
 guards('src/errors/mutation-failures.ts', 'toFailure');
-guards('src/graphql/scalars.ts', 'countNodes');
+guards('src/graphql/json-values.ts', 'countNodes');
 guards('src/upstream/calls/upsert.ts', 'sendUpsert');
 guards('src/upstream/transport/to-error.ts', 'isStoredInPart');
 

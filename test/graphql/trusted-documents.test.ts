@@ -1,7 +1,7 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Manifest, ManifestError, sha256Of } from '../../src/documents/manifest.ts';
 import { createGateway } from '../../src/gateway.ts';
-import { type Manifest, ManifestError, sha256Of } from '../../src/graphql/documents/manifest.ts';
 import type { TrustedDocumentsMode } from '../../src/settings/clients.ts';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { dataOf, errorOf } from '../support/gateway-pair.ts';
@@ -12,11 +12,11 @@ import { startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/auth/identity.ts', 'isVerified');
-guards('src/graphql/documents/manifest.ts', 'assertIds');
-guards('src/graphql/documents/manifest.ts', 'readFormat');
-guards('src/graphql/documents/trusted-documents.ts', 'TrustedDocuments.find');
-guards('src/graphql/documents/trusted-documents.ts', 'TrustedDocuments.#findByIdAndText');
-guards('src/graphql/documents/trusted-documents.ts', 'TrustedDocuments.logUnlisted');
+guards('src/documents/manifest.ts', 'assertIds');
+guards('src/documents/manifest.ts', 'readFormat');
+guards('src/documents/trusted-documents.ts', 'TrustedDocuments.find');
+guards('src/documents/trusted-documents.ts', 'TrustedDocuments.#findByIdAndText');
+guards('src/documents/trusted-documents.ts', 'TrustedDocuments.logUnlisted');
 guards('src/http/pipeline.ts', 'createPipeline.noteUnlisted');
 guards('src/http/params.ts', 'readFlags');
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
+import { loadOperations } from '../../src/documents/shipped-operations.ts';
 import { sendToBoth, startGatewayPair, type WireRequest } from '../support/gateway-pair.ts';
 import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';

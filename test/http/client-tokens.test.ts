@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
 import { base64url, decodeJwt, decodeProtectedHeader } from 'jose';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { sha256Of } from '../../src/documents/manifest.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { type GatewayWithService, type StartedGateway, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 
@@ -14,7 +14,7 @@ import { type BrowserOptions, clientsOf, createSigner, TENANT_KEYS } from '../su
 guards('src/auth/client-tokens.ts', 'createClientTokenKeys.find');
 guards('src/auth/client-tokens.ts', 'createClientTokens.issue');
 guards('src/auth/token-verifier.ts', 'createVerifiedTokenCache.clearIfKeysChanged');
-guards('src/graphql/documents/trusted-documents.ts', 'TrustedDocuments.find');
+guards('src/documents/trusted-documents.ts', 'TrustedDocuments.find');
 guards('src/http/client-token-route.ts', 'createClientTokenRoute.issue');
 
 const signer = createSigner();

@@ -8,8 +8,8 @@ import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { ofFile } from '../support/lifetime.ts';
 
-guards('src/graphql/documents/validate.ts', 'useDocumentLimits.onParse');
-guards('src/graphql/documents/validate.ts', 'useDocumentLimits.onValidate');
+guards('src/documents/validate.ts', 'useDocumentLimits.onParse');
+guards('src/documents/validate.ts', 'useDocumentLimits.onValidate');
 guards('src/http/node-adapter.ts', 'NodeRequest.constructor');
 guards('src/http/node-adapter.ts', 'createHostCheck.isValid');
 guards('src/http/engine.ts', 'resolveOperation');

@@ -1,10 +1,10 @@
 import { getNamedType, isInputObjectType, isObjectType } from 'graphql';
 import { beforeEach, describe, expect, it } from 'vitest';
 import notes from '../../examples/testing/notes.ts';
-import { sha256Of } from '../../src/graphql/documents/manifest.ts';
-import { createSchema } from '../../src/graphql/schema.ts';
+import { sha256Of } from '../../src/documents/manifest.ts';
 import inbox from '../../src/modules/inbox.ts';
 import { defineModule } from '../../src/modules/index.ts';
+import { createSchema } from '../../src/modules/schema.ts';
 import { connectAgent } from '../support/agent.ts';
 import { sendExplain } from '../support/explain.ts';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { createSchema, printSdl } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
 import inbox from '../../src/modules/inbox.ts';
+import { createSchema, printSdl } from '../../src/modules/schema.ts';
 import { connectAgent } from '../support/agent.ts';
 import { type Explanation, linesOf, sendExplain } from '../support/explain.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -26,7 +26,7 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 import { registerTestTraces } from '../support/traces.ts';
 
 guards('src/errors/mutation-failures.ts', 'nullIfAbsent');
-guards('src/graphql/record-fields.ts', 'collect');
+guards('src/modules/types/record-fields.ts', 'collect');
 guards('src/errors/client-errors.ts', 'createClientErrors.toUpstreamClientError');
 
 const signer = createSigner();

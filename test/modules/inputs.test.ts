@@ -1,11 +1,11 @@
 import { GraphQLError, isInputObjectType, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { createSchema, printSdl } from '../../src/graphql/schema.ts';
-import { createTool } from '../../src/graphql/tools/tool.ts';
+import { createTool } from '../../src/mcp/tool.ts';
 import events from '../../src/modules/events.ts';
 import inbox from '../../src/modules/inbox.ts';
 import { defineModule, ModuleError } from '../../src/modules/index.ts';
 import messages from '../../src/modules/messages.ts';
+import { createSchema, printSdl } from '../../src/modules/schema.ts';
 import topics from '../../src/modules/topics.ts';
 import { connectAgent, MCP } from '../support/agent.ts';
 import { startGateway } from '../support/gateway.ts';

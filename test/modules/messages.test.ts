@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { createSchema } from '../../src/graphql/schema.ts';
 import { scopesOf } from '../../src/graphql/scopes.ts';
 import { defineModule } from '../../src/modules/index.ts';
 import messages from '../../src/modules/messages.ts';
+import { createSchema } from '../../src/modules/schema.ts';
 import { linesOf, sendExplain } from '../support/explain.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
@@ -11,8 +11,8 @@ import { feed, message, workflow } from '../support/records.ts';
 import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/graphql/pages.ts', 'assertPage');
-guards('src/graphql/pages.ts', 'withHasMore');
+guards('src/modules/types/pages.ts', 'assertPage');
+guards('src/modules/types/pages.ts', 'withHasMore');
 guards('src/upstream/transport/to-error.ts', 'isForeign');
 
 const SCOPES = scopesOf(createSchema(undefined, [messages]));

@@ -4,7 +4,7 @@ import { defineModule } from '../../src/modules/index.ts';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 
-guards('src/graphql/executor/complete-value.ts', 'sizeOf');
+guards('src/executor/values/complete-value.ts', 'sizeOf');
 
 // An odd error or value of a resolver costs its field only: other fields arrive, one masked error is reported, and one line is logged.
 

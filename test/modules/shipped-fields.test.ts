@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { createSchema, endpointsOf } from '../../src/graphql/schema.ts';
 import events from '../../src/modules/events.ts';
 import inbox from '../../src/modules/inbox.ts';
 import messages from '../../src/modules/messages.ts';
+import { createSchema, endpointsOf } from '../../src/modules/schema.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { sha256Of } from '../../src/documents/manifest.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { defineModule } from '../../src/modules/index.ts';
 import { connectAgent, postToTools } from '../support/agent.ts';
 import { sendExplain } from '../support/explain.ts';

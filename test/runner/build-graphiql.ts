@@ -7,13 +7,7 @@ const PAGE = 'packages/graphiql';
 export default function buildGraphiql(): void {
   buildOutdated(
     'dist/graphiql/manifest.json',
-    [
-      'src/http/graphiql/page-html.ts',
-      `${PAGE}/src`,
-      `${PAGE}/vite.config.ts`,
-      'packages/client/src',
-      'src/lib/text.ts',
-    ],
+    ['src/graphiql/page-html.ts', `${PAGE}/src`, `${PAGE}/vite.config.ts`, 'packages/client/src', 'src/lib/text.ts'],
     [`${PAGE}/build.js`],
   );
 }

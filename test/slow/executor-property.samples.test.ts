@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createSchema } from '../../src/graphql/schema.ts';
+import { createSchema } from '../../src/modules/schema.ts';
 import { readTape } from '../support/choices.ts';
 import { sampleSize } from '../support/samples.ts';
 import { dataOf, executeBoth } from './fuzz/differential.ts';

@@ -3,7 +3,7 @@ import type { Plugin } from 'graphql-yoga';
 import { expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
-import { createSchema } from '../../src/graphql/schema.ts';
+import { createSchema } from '../../src/modules/schema.ts';
 import { type Choices, readTape } from '../support/choices.ts';
 import { type Explanation, sendExplain } from '../support/explain.ts';
 import { type StartedGateway, startGateway } from '../support/gateway.ts';

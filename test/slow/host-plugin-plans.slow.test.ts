@@ -1,6 +1,6 @@
 import type { Plugin } from 'graphql-yoga';
 import { expect, it } from 'vitest';
-import { createSchema } from '../../src/graphql/schema.ts';
+import { createSchema } from '../../src/modules/schema.ts';
 import { startGateway } from '../support/gateway.ts';
 import { settledBytes } from '../support/heap.ts';
 

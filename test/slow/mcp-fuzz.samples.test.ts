@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
+import { loadOperations } from '../../src/documents/shipped-operations.ts';
 import { connectAgent, postToTools } from '../support/agent.ts';
 import { type Choices, readTape } from '../support/choices.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -8,7 +8,7 @@ import { guards } from '../support/guards.ts';
 
 import { sampleSize } from '../support/samples.ts';
 
-guards('src/http/mcp/messages.ts', 'findJsonProblem');
+guards('src/mcp/messages.ts', 'findJsonProblem');
 
 const KEY = 'ApiKey key-of-a-server';
 

@@ -1,6 +1,6 @@
 import { GraphQLScalarType } from 'graphql';
 import { expect, it } from 'vitest';
-import { createSchema } from '../../src/graphql/schema.ts';
+import { createSchema } from '../../src/modules/schema.ts';
 import { containsLargeObject } from '../../src/upstream/transport/body.ts';
 
 const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i}":1`).join(',')}}`;

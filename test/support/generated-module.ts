@@ -8,7 +8,7 @@ import { OpenApiDocument } from '../../packages/cli/src/module/document.ts';
 import { Planner } from '../../packages/cli/src/module/plan.ts';
 import { writeModule } from '../../packages/cli/src/module/write.ts';
 import type { GatewayModule } from '../../src/graphql/module.ts';
-import { createSchema } from '../../src/graphql/schema.ts';
+import { createSchema } from '../../src/modules/schema.ts';
 import { ROOT } from './docs.ts';
 import { createTemporaryFolder } from './sandbox-files.ts';
 

@@ -2,7 +2,7 @@
 
 import type * as documents from '../../packages/client/src/documents.gen.ts';
 import type { TypedDocument } from '../../packages/client/src/index.ts';
-import { shippedManifest } from '../../src/graphql/documents/shipped-operations.ts';
+import { shippedManifest } from '../../src/documents/shipped-operations.ts';
 import type { TestDocument } from './gateway.ts';
 import { shippedSchema } from './shipped-documents.ts';
 

@@ -3,8 +3,8 @@
 import type { DocumentNode } from 'graphql';
 import { loadModules, SHIPPED_MODULES } from '../../packages/cli/src/config/load-modules.ts';
 import * as documents from '../../packages/client/src/documents.gen.ts';
-import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
-import { createSchema } from '../../src/graphql/schema.ts';
+import { loadOperations } from '../../src/documents/shipped-operations.ts';
+import { createSchema } from '../../src/modules/schema.ts';
 
 /** The shipped modules. */
 export const shippedModules = await loadModules({ modules: [...SHIPPED_MODULES] });

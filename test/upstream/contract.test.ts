@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
-import { shippedManifest } from '../../src/graphql/documents/shipped-operations.ts';
+import { shippedManifest } from '../../src/documents/shipped-operations.ts';
 import { type ContractCheck, createContractCheck, readErrors } from '../support/contract.ts';
 import { deviationsIn, type StartedGateway, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';

@@ -1,8 +1,8 @@
 // Explains errors that end the process.
 
+import { ManifestError } from '../../../src/documents/manifest.ts';
 import { withoutCredentials } from '../../../src/errors/logged-error.ts';
 import { SecretError } from '../../../src/files/secret-files.ts';
-import { ManifestError } from '../../../src/graphql/documents/manifest.ts';
 import { errorCodeOf } from '../../../src/lib/caught.ts';
 import { InstallationError } from '../../../src/lib/installation.ts';
 import { MissingPackageError } from '../../../src/lib/optional-packages.ts';

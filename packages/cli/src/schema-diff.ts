@@ -26,11 +26,11 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import { validateSDL } from 'graphql/validation/validate.js';
+import { listDeprecated } from '../../../src/documents/deprecated-usage.ts';
+import { createManifestFiles, ManifestError, shortenId } from '../../../src/documents/manifest.ts';
 import { FileError, isFolder } from '../../../src/files/text-file.ts';
-import { listDeprecated } from '../../../src/graphql/documents/deprecated-usage.ts';
-import { createManifestFiles, ManifestError, shortenId } from '../../../src/graphql/documents/manifest.ts';
 import type { GatewayModule } from '../../../src/graphql/module.ts';
-import { createSchema, printSdl } from '../../../src/graphql/schema.ts';
+import { createSchema, printSdl } from '../../../src/modules/schema.ts';
 import { ConfigError, readNamedFile } from './config/problem.ts';
 import { countOf } from './text.ts';
 

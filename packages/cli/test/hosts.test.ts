@@ -6,7 +6,7 @@ import { startServing } from '../../../test/support/command.ts';
 import { guards } from '../../../test/support/guards.ts';
 import { startService } from '../../../test/support/service.ts';
 
-guards('src/http/graphiql/graphiql.ts', 'createFindPageByHost.mayHaveKey');
+guards('src/graphiql/graphiql.ts', 'createFindPageByHost.mayHaveKey');
 guards('packages/cli/src/server/server.ts', 'startServer.admit');
 
 // A page whose host name was given the address of this machine (DNS rebinding) gets nothing.

@@ -14,7 +14,7 @@ import { MAIN } from '../../../test/support/process.ts';
 import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';
 import { startService } from '../../../test/support/service.ts';
 
-guards('src/http/mcp/mcp-route.ts', 'serveStreams.readInput');
+guards('src/mcp/mcp-route.ts', 'serveStreams.readInput');
 guards('src/http/pipeline.ts', 'RunningRequests.track');
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { printSubgraph } from '../../../src/graphql/federation.ts';
-import { createSchema } from '../../../src/graphql/schema.ts';
+import { createSchema } from '../../../src/modules/schema.ts';
 import type { ExitResult } from '../../../test/support/command.ts';
 import { runCommand } from '../../../test/support/command.ts';
 import { blocks, read, readConsole } from '../../../test/support/docs.ts';

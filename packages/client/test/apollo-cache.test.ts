@@ -1,7 +1,7 @@
 import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
 import { type DocumentNode, OperationTypeNode, parse, visit } from 'graphql';
 import { expect, it } from 'vitest';
-import { loadOperations } from '../../../src/graphql/documents/shipped-operations.ts';
+import { loadOperations } from '../../../src/documents/shipped-operations.ts';
 import workflowPages from '../../../src/modules/workflows.ts';
 import { startGateway } from '../../../test/support/gateway.ts';
 import { group, workflow } from '../../../test/support/records.ts';

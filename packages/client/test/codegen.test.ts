@@ -9,9 +9,9 @@ import { type DocumentNode, isScalarType, isSpecifiedScalarType, parse, print } 
 import { expect, it } from 'vitest';
 import { writeManifest, writeTypedDocuments } from '../../../codegen/app-files.ts';
 import { DocumentError, loadDocuments } from '../../../codegen/documents.ts';
-import { sha256Of } from '../../../src/graphql/documents/manifest.ts';
-import { loadOperations } from '../../../src/graphql/documents/shipped-operations.ts';
-import { createSchema, printSdl } from '../../../src/graphql/schema.ts';
+import { sha256Of } from '../../../src/documents/manifest.ts';
+import { loadOperations } from '../../../src/documents/shipped-operations.ts';
+import { createSchema, printSdl } from '../../../src/modules/schema.ts';
 import { blocks, read } from '../../../test/support/docs.ts';
 import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';
 

@@ -9,7 +9,7 @@ import { GraphQLClient } from 'graphql-request';
 import { describe, expect, it } from 'vitest';
 import released from '../../../schema/released-documents.json' with { type: 'json' };
 import manifest from '../../../schema/trusted-documents.json' with { type: 'json' };
-import { createSchema } from '../../../src/graphql/schema.ts';
+import { createSchema } from '../../../src/modules/schema.ts';
 import { startGateway } from '../../../test/support/gateway.ts';
 import {
   type AnyDocument,

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { parse, print, visit } from 'graphql';
 import { type ConcreteRequest, createOperationDescriptor, type Environment, type Snapshot } from 'relay-runtime';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
-import { printSdl } from '../../../src/graphql/schema.ts';
+import { printSdl } from '../../../src/modules/schema.ts';
 import { blocks, GATEWAY, ROOT, read } from '../../../test/support/docs.ts';
 import { startGateway } from '../../../test/support/gateway.ts';
 import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';

@@ -1,7 +1,7 @@
 // The API key or token of the visitor, and its field.
 
 import { useId, useMemo, useRef, useState } from 'react';
-import type { PageConfig } from '../../../src/http/graphiql/page-config.ts';
+import type { PageConfig } from '../../../src/graphiql/page-config.ts';
 
 /** Value of the header `Authorization`. It exists only in memory, until the page is closed. */
 export type Credential = ReturnType<typeof useCredential>;

@@ -11,7 +11,7 @@ import {
 } from '@graphiql/react';
 import { Kind, parse, TypeInfo, visit, visitWithTypeInfo } from 'graphql';
 import { type KeyboardEvent as ReactKeyboardEvent, useEffect, useState } from 'react';
-import type { UpstreamReport } from '../../../src/http/graphiql/page-config.ts';
+import type { UpstreamReport } from '../../../src/graphiql/page-config.ts';
 import type { RunChannel } from './fetcher.ts';
 import type { PageState } from './header.tsx';
 import { countCalls } from './plan.tsx';

@@ -5,7 +5,7 @@ import { pick, useGraphiQL } from '@graphiql/react';
 import type { Fetcher } from '@graphiql/toolkit';
 import { type ExecutionResult, getIntrospectionQuery, getOperationAST, type IntrospectionQuery, parse } from 'graphql';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { Explanation, PageConfig, UpstreamReport } from '../../../src/http/graphiql/page-config.ts';
+import type { Explanation, PageConfig, UpstreamReport } from '../../../src/graphiql/page-config.ts';
 import { mayWrite } from '../../client/src/typed-document.ts';
 import type { Credential } from './credential.tsx';
 import { type Reply, send } from './send.ts';

@@ -12,7 +12,7 @@ import {
   useGraphiQLActions,
 } from '@graphiql/react';
 import { useLayoutEffect, useRef, useState } from 'react';
-import type { PageConfig, PageOperation } from '../../../src/http/graphiql/page-config.ts';
+import type { PageConfig, PageOperation } from '../../../src/graphiql/page-config.ts';
 import { mayWrite } from '../../client/src/typed-document.ts';
 import { Choices, IconButton, moveFocus, Popup, THEME_ICONS } from './controls.tsx';
 import { type Credential, CredentialField } from './credential.tsx';

@@ -17,7 +17,7 @@ import {
 } from '@graphiql/react';
 import { type ComponentProps, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
-import type { PageConfig } from '../../../src/http/graphiql/page-config.ts';
+import type { PageConfig } from '../../../src/graphiql/page-config.ts';
 import { useCredential } from './credential.tsx';
 import { DocsPanel } from './docs-search.tsx';
 import { Editors, useFieldCounts } from './editors.tsx';

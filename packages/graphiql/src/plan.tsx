@@ -1,6 +1,6 @@
 // Shows the REST calls of an explained operation.
 
-import type { ExplainedCall, Explanation } from '../../../src/http/graphiql/page-config.ts';
+import type { ExplainedCall, Explanation } from '../../../src/graphiql/page-config.ts';
 import { useCopy } from './controls.tsx';
 import { VARIABLES, withKey } from './snippets.ts';
 

@@ -2,7 +2,7 @@
 
 import { CopyIcon, formatShortcutForOS, KEY_MAP, pick, ResponseEditor, Spinner, useGraphiQL } from '@graphiql/react';
 import { useEffect, useRef } from 'react';
-import type { PageConfig, UpstreamReport } from '../../../src/http/graphiql/page-config.ts';
+import type { PageConfig, UpstreamReport } from '../../../src/graphiql/page-config.ts';
 import { IconButton, useCopy } from './controls.tsx';
 import type { Run } from './fetcher.ts';
 import { countCalls, Plan } from './plan.tsx';

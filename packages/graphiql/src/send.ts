@@ -2,7 +2,7 @@
 
 import type { FetcherParams } from '@graphiql/toolkit';
 import type { ExecutionResult } from 'graphql';
-import type { Explanation, UpstreamReport } from '../../../src/http/graphiql/page-config.ts';
+import type { Explanation, UpstreamReport } from '../../../src/graphiql/page-config.ts';
 import { readResult } from '../../client/src/result.ts';
 import { canRepeat, settle, sleep, waitOf } from '../../client/src/retry.ts';
 import { mayWrite } from '../../client/src/typed-document.ts';

@@ -1,7 +1,7 @@
 // Writes operations as commands and programs.
 
 import { parse, print, separateOperations } from 'graphql';
-import type { PageOperation, Scheme } from '../../../src/http/graphiql/page-config.ts';
+import type { PageOperation, Scheme } from '../../../src/graphiql/page-config.ts';
 import { quoteForShell } from '../../../src/lib/text.ts';
 
 interface SnippetCredential {

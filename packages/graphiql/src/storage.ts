@@ -2,7 +2,7 @@
 
 import type { TabsState } from '@graphiql/react';
 import type { Storage } from '@graphiql/toolkit';
-import type { PageConfig } from '../../../src/http/graphiql/page-config.ts';
+import type { PageConfig } from '../../../src/graphiql/page-config.ts';
 
 /** Start of the names of stored items. A GraphiQL of another project at the same address uses others. */
 const PREFIX = 'notigraph:';

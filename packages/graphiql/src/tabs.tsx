@@ -2,7 +2,7 @@
 
 import { pick, useGraphiQL, useGraphiQLActions } from '@graphiql/react';
 import { useEffect, useRef } from 'react';
-import type { PageOperation } from '../../../src/http/graphiql/page-config.ts';
+import type { PageOperation } from '../../../src/graphiql/page-config.ts';
 
 export function TabBar() {
   const { tabs, activeTabIndex, change, close, add } = useTabs();

@@ -1,6 +1,6 @@
 import type { Route } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { loadOperations } from '../../../src/graphql/documents/shipped-operations.ts';
+import { loadOperations } from '../../../src/documents/shipped-operations.ts';
 import { startGateway } from '../../../test/support/gateway.ts';
 import {
   AUTHORIZATION,

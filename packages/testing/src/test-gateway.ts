@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { createGateway, type Gateway, type GatewayDeps, type GatewayOptions } from '../../../src/gateway.ts';
-import { createSchema, endpointsOf } from '../../../src/graphql/schema.ts';
+import { createSchema, endpointsOf } from '../../../src/modules/schema.ts';
 import { unknownSetting } from '../../../src/settings/define.ts';
 import { GATEWAY_SETTINGS } from '../../../src/settings/settings.ts';
 import type { ParamsOf } from '../../../src/upstream/endpoint.ts';

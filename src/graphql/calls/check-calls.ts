@@ -2,8 +2,8 @@
 
 import { ignoreRejection } from '../../lib/promises.ts';
 import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
+import type { DependentCalls } from '../declared-calls.ts';
 import { type FieldContext, type LoaderEndpoints, readOf } from '../loaders.ts';
-import type { DependentCalls } from './declared-calls.ts';
 
 /** Field whose calls are compared with those that explanations list. */
 interface CheckedField {

@@ -13,11 +13,11 @@ import {
   responsePathAsArray,
   type SelectionSetNode,
 } from 'graphql';
+import { variablesOf } from '../../executor/graphql-js.ts';
+import { planSelection } from '../../executor/plans.ts';
 import { orUndefined } from '../../lib/caught.ts';
 import type { UpstreamRequest } from '../../upstream/calls.ts';
-import { variablesOf } from '../executor/graphql-js.ts';
-import { planSelection } from '../executor/plans.ts';
-import { type DependentCalls, dependentCallsOf } from './declared-calls.ts';
+import { type DependentCalls, dependentCallsOf } from '../declared-calls.ts';
 
 /** Selected field. Data of other calls decides how many calls it makes. */
 export interface Dependent {

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { SANDBOX_KEYS, startSandbox } from '../../../packages/sandbox/src/sandbox.ts';
+import { loadOperations } from '../../../src/documents/shipped-operations.ts';
 import { createGateway, createGatewayState } from '../../../src/gateway.ts';
-import { loadOperations } from '../../../src/graphql/documents/shipped-operations.ts';
 import { fetchFrom } from '../../support/cached-gateway.ts';
 
 function freeze(value: unknown): void {

@@ -1,13 +1,13 @@
 // Checks a configuration as a whole, and formats what is found.
 
 import type { GraphQLSchema } from 'graphql';
-import { createManifestFiles } from '../../../../src/graphql/documents/manifest.ts';
-import { shippedManifest } from '../../../../src/graphql/documents/shipped-operations.ts';
+import { createManifestFiles } from '../../../../src/documents/manifest.ts';
+import { shippedManifest } from '../../../../src/documents/shipped-operations.ts';
 import type { GatewayModule } from '../../../../src/graphql/module.ts';
-import { createSchema, endpointsOf, findUndeclared, ownerOf } from '../../../../src/graphql/schema.ts';
 import { elementsOf } from '../../../../src/graphql/scopes.ts';
-import { readTools } from '../../../../src/graphql/tools/tool-files.ts';
 import { caught } from '../../../../src/lib/caught.ts';
+import { readTools } from '../../../../src/mcp/tool-files.ts';
+import { createSchema, endpointsOf, findUndeclared, ownerOf } from '../../../../src/modules/schema.ts';
 import { listAll } from '../../../../src/settings/define.ts';
 import { findEmptied } from '../../../../src/upstream/endpoint.ts';
 import type { CommandLine, Process } from '../command.ts';

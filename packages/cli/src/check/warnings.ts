@@ -2,9 +2,9 @@
 
 import { existsSync, statSync } from 'node:fs';
 import type { GraphQLSchema } from 'graphql';
+import { createManifestFiles } from '../../../../src/documents/manifest.ts';
+import { findDocumentProblem } from '../../../../src/documents/validate.ts';
 import { listSecretFiles } from '../../../../src/files/secret-files.ts';
-import { createManifestFiles } from '../../../../src/graphql/documents/manifest.ts';
-import { findDocumentProblem } from '../../../../src/graphql/documents/validate.ts';
 import { isLoopbackHost } from '../../../../src/lib/urls.ts';
 import { hasChangingNames } from '../../../../src/settings/conflicts.ts';
 import type { Config, LoadedConfig } from '../config/load-config.ts';

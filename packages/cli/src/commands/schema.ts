@@ -23,7 +23,7 @@ export const schemaPrint: Command = {
   ],
   async run(commandLine, host) {
     rejectProblems(commandLine.problems);
-    const { createSchema, printSdl } = await import('../../../../src/graphql/schema.ts');
+    const { createSchema, printSdl } = await import('../../../../src/modules/schema.ts');
     const { printSubgraph } = await import('../../../../src/graphql/federation.ts');
     const schema = createSchema(undefined, await modulesOf(commandLine, host));
     host.stdout.write((commandLine.options.federation === undefined ? printSdl : printSubgraph)(schema));

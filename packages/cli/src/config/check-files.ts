@@ -4,6 +4,7 @@ import { accessSync, closeSync, constants, existsSync, openSync, statSync } from
 import { dirname } from 'node:path';
 import { findKeyProblem } from '../../../../src/auth/signing-keys.ts';
 import { createTenantUpstreams, findTenantProblem } from '../../../../src/auth/tenants.ts';
+import { createManifestFiles, findManifests, ManifestError, readManifest } from '../../../../src/documents/manifest.ts';
 import {
   createSecretFiles,
   type FindProblem,
@@ -11,12 +12,6 @@ import {
   type Secret,
   type SourceProblem,
 } from '../../../../src/files/secret-files.ts';
-import {
-  createManifestFiles,
-  findManifests,
-  ManifestError,
-  readManifest,
-} from '../../../../src/graphql/documents/manifest.ts';
 import { caught } from '../../../../src/lib/caught.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
 import { assertInstalled, MissingPackageError } from '../../../../src/lib/optional-packages.ts';

@@ -62,7 +62,7 @@ export async function loadCheckedModules(
   if (modules.length === 0) {
     return modules;
   }
-  const { createSchema } = await import('../../../../src/graphql/schema.ts');
+  const { createSchema } = await import('../../../../src/modules/schema.ts');
   const { scopesOf } = await import('../../../../src/graphql/scopes.ts');
   const { findUnknownScopes } = await import('../../../../src/settings/scopes.ts');
   let schema: GraphQLSchema;

@@ -1,8 +1,8 @@
 // Examines a service without changing anything in it, and prints what it finds.
 
 import { FileError } from '../../../../src/files/text-file.ts';
-import { createSchema, endpointsOf } from '../../../../src/graphql/schema.ts';
 import { createCredentialFilter } from '../../../../src/lib/credential-filter.ts';
+import { createSchema, endpointsOf } from '../../../../src/modules/schema.ts';
 import type { DeclaredEndpoint } from '../../../../src/upstream/endpoint.ts';
 import type { SingleResponse } from '../../../../src/upstream/service.ts';
 import type { CommandLine, Process } from '../command.ts';

@@ -2,7 +2,7 @@
 
 import { GraphQLError } from 'graphql';
 import { z } from 'zod';
-import { checkJson } from '../../../../src/graphql/scalars.ts';
+import { checkJson } from '../../../../src/graphql/json-values.ts';
 import { caught, orUndefined } from '../../../../src/lib/caught.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
 import { suggest } from '../../../../src/settings/define.ts';

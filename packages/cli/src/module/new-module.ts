@@ -2,9 +2,9 @@
 
 import { resolve } from 'node:path';
 import { defineModule, ModuleError } from '../../../../src/graphql/module.ts';
-import { createSchema } from '../../../../src/graphql/schema.ts';
 import { caught } from '../../../../src/lib/caught.ts';
 import { toPrintable } from '../../../../src/lib/text.ts';
+import { createSchema } from '../../../../src/modules/schema.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { loadForModules } from '../config/load-config.ts';
 import { loadModules, SHIPPED_MODULES } from '../config/load-modules.ts';

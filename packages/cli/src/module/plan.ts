@@ -1,9 +1,9 @@
 // Plans a module: its endpoints, their fields, and loaders.
 
 import type { GraphQLSchema } from 'graphql';
-import { endpointsOf } from '../../../../src/graphql/schema.ts';
 import { caught } from '../../../../src/lib/caught.ts';
 import { arrayOf, recordOf } from '../../../../src/lib/is-record.ts';
+import { endpointsOf } from '../../../../src/modules/schema.ts';
 import { HEADER_NAME, HEADER_VALUE } from '../../../../src/settings/define.ts';
 import { isScope } from '../../../../src/settings/scopes.ts';
 import { type DeclaredEndpoint, type Expected, endpoint, RESERVED } from '../../../../src/upstream/endpoint.ts';

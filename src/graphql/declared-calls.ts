@@ -1,0 +1,70 @@
+// Declares the REST calls of a field: how many it makes, and those that only data shows.
+
+import { orUndefined } from '../lib/caught.ts';
+import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
+import { type LoaderEndpoints, readOf } from './loaders.ts';
+
+type Args = Readonly<Record<string, unknown>>;
+
+/** Options of `declareCalls`: a loader or an endpoint, and how many of its records or calls one value of the field needs. */
+export type DependentCallsOptions = (
+  | { readonly loader: LoaderEndpoints; readonly endpoint?: undefined }
+  | { readonly endpoint: DeclaredEndpoint; readonly loader?: undefined }
+) & {
+  /**
+   * Maximum, including those that follow no other call. A function throws if the resolver rejects the arguments, and can declare their types, because
+   * parameters of methods are not compared strictly.
+   *
+   * @default 1
+   */
+  readonly max?: number | { of(args: Args): number }['of'];
+  /** Reason why data decides the number, in one sentence. */
+  readonly reason: string;
+};
+
+/** Calls of a field that only data shows: those that follow another call, and all calls of fields whose parent is a record. */
+export class DependentCalls {
+  readonly options: DependentCallsOptions;
+  /** Endpoint that is called. That of a loader reads one record. */
+  readonly endpoint: DeclaredEndpoint;
+  readonly #argsOf: (args: Args) => readonly Args[];
+
+  /** @param argsOf returns the arguments of each part of the field that makes the calls. @default it has no parts */
+  constructor(options: DependentCallsOptions, argsOf = (args: Args): readonly Args[] => [args]) {
+    const endpoint = options.loader ? readOf(options.loader) : options.endpoint;
+    if (endpoint === undefined) {
+      throw new TypeError('declareCalls needs a loader or an endpoint for calls that only data shows'); // From JavaScript.
+    }
+    this.options = options;
+    this.endpoint = endpoint;
+    this.#argsOf = argsOf;
+  }
+
+  /** Returns the maximum for one value of the field. With invalid arguments, it is 0, because the field fails. */
+  maxOf(readArguments: () => Args): number {
+    const { max = 1 } = this.options;
+    const maxOfPart = (args: Args) => (typeof max === 'number' ? max : Math.max(0, max(args)));
+    const parts = orUndefined(() => this.#argsOf(readArguments()).map(maxOfPart)) ?? [];
+    return parts.reduce((sum, each) => sum + each, 0);
+  }
+}
+
+/**
+ * Returns the `extensions` of a field that doesn't make exactly one REST call.
+ *
+ * @param calls number of calls, for the documentation. A root field that makes one at least begins with that number, as in '1 per distinct id': it needs
+ * no other proof that the service accepts the caller's key
+ * @param dependentCalls calls that only data shows, for the explanation of operations: those that follow another call of the field, and all calls of
+ * fields that are not of `Query` or `Mutation`. @default none
+ */
+export const declareCalls = (calls: string, ...dependentCalls: readonly DependentCallsOptions[]) => ({
+  calls,
+  dependentCalls: dependentCalls.map((each) => new DependentCalls(each)),
+});
+
+/** Whether a field or type declares one call at least. */
+export const declaresCall = ({ calls }: Readonly<{ calls?: unknown }> = {}): boolean => /^[1-9]/.test(String(calls));
+
+/** Returns the calls in the `extensions` of a field or type. */
+export const dependentCallsOf = ({ dependentCalls }: Readonly<{ dependentCalls?: unknown }> = {}): DependentCalls[] =>
+  [dependentCalls].flat().filter((each) => each instanceof DependentCalls);
