@@ -58,6 +58,9 @@ export class SandboxDatabase {
           );
         });
       }
+      if (isReset) {
+        this.#connection.exec('VACUUM; PRAGMA wal_checkpoint(TRUNCATE);'); // Otherwise removed records stay in free pages and in the WAL.
+      }
     } catch (error) {
       this.#connection.close();
       throw describeFailure(error, file);
