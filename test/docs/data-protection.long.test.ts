@@ -1,4 +1,6 @@
+import { hash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
+import { Session } from 'node:inspector/promises';
 import { expect, it } from 'vitest';
 import events from '../../src/modules/events.ts';
 import inbox from '../../src/modules/inbox.ts';
@@ -8,30 +10,53 @@ import topics from '../../src/modules/topics.ts';
 import { blocks, read } from '../support/docs.ts';
 import { startGateway } from '../support/gateway.ts';
 import { setUpImport } from '../support/import.ts';
+import { found, PERSON } from '../support/person.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
+import { openSandbox } from '../support/sandbox-client.ts';
 import { createTestFolder } from '../support/sandbox-files.ts';
-import { clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
+import { runSandbox } from '../support/sandbox-process.ts';
+import { clientsOf, createSigner, ISSUER, TENANT_KEYS } from '../support/tokens.ts';
+import { registerTestTraces } from '../support/traces.ts';
 
 // What docs/data-protection.md says of each place, seen in the place itself.
 
-const PAGE = read('docs/data-protection.md');
+const IN_ALL = 'what a person does leaves what the page says';
+const IN_IMPORT = 'an import leaves ids in its results and report, and whole rows only in that of rejected ones';
 
-/** A person, by what is only theirs. */
-const PERSON = {
-  id: 'canary-person-71',
-  email: 'canary-71@mail.example',
-  firstName: 'Canary71',
-  payload: 'canary-order-71',
+/** Titles of the tests that look into the places of the table, by its first cells without links. */
+const LOOKS: Record<string, string> = {
+  'cache, in memory or Redis': IN_ALL,
+  'rate limits, in memory': 'rate limits in memory have the person, until the gateway ends',
+  'rate limits, in Redis': IN_ALL,
+  log: IN_ALL,
+  'audit log': IN_ALL,
+  'traces and metrics': IN_ALL,
+  'errors in responses': 'errors in responses quote what the caller sent or the service says, and the log does not',
+  'import: results file': IN_IMPORT,
+  'import: rejected rows, report': IN_IMPORT,
+  GraphiQL: 'GraphiQL leaves operations and variables in the browser, which its site data and history have',
+  sandbox: 'the sandbox keeps what is put into it, until a reset',
+  'your service': 'the queries and steps of the page export and erase one of several people',
 };
 
-/** Returns the members of the person that a text has. */
-const found = (text: string): string[] =>
-  Object.entries(PERSON).flatMap(([name, value]) => (text.includes(value) ? [name] : []));
+const PAGE = read('docs/data-protection.md');
+
+/** Id of the person's calls in rate limits. */
+const CALLER = `browser\nacme\n${ISSUER}\n${PERSON.id}`;
 
 const modules = [events, inbox, messages, subscribers, topics];
 
+it('each place of the table has a test that looks into it', () => {
+  const [, table = ''] = /\n\| --- .*\n((?:\|.*\n)+)/.exec(PAGE) ?? [];
+  const places = table.matchAll(/^\| (.+?) \|/gm).map(([, place = '']) => place.replaceAll(/\*\*|\[|\]\([^)]*\)/g, ''));
+  expect([...places]).toEqual(Object.keys(LOOKS));
+  const tests = ['long', 'slow'].map((kind) => read(`test/docs/data-protection.${kind}.test.ts`)).join('');
+  expect(Object.values(LOOKS).filter((title) => !new RegExp(`\\(['\`]${title}`).test(tests))).toEqual([]);
+});
+
 it.runIf(hasRedis)(`what a person does leaves what the page says${redisOnly}`, async () => {
   await using redis = await startRedis();
+  using traces = registerTestTraces();
   const folder = await createTestFolder();
   const signer = createSigner();
   const scopes = ['groups:read', 'inbox:read'] as const;
@@ -63,13 +88,14 @@ it.runIf(hasRedis)(`what a person does leaves what the page says${redisOnly}`, a
     logSecret: 'a-fake-secret-of-the-log',
   });
   const authorization = await signer.bearer({ sub: PERSON.id, scope: scopes.join(' ') });
+  const counter = `notigraph:limit:${hash('sha256', CALLER, 'base64url')}`; // Who knows these can find it.
   const groups = '{ notificationGroups { name } inbox { messages { hasMore } } }';
   await expect
     .poll(async () => {
       await gateway.send(groups, {}, { authorization });
       return redis.command('KEYS', '*limit*');
     })
-    .not.toEqual([]); // Until Redis is connected, the process counts by itself.
+    .toContain(counter); // Until Redis is connected, the process counts by itself.
   const { email, firstName, id: subscriberId } = PERSON;
   const creation = await gateway.send(
     'mutation ($input: CreateSubscriberInput!) { createSubscriber(input: $input) { ... on MutationError { message } } }',
@@ -91,6 +117,13 @@ it.runIf(hasRedis)(`what a person does leaves what the page says${redisOnly}`, a
   expect(found(JSON.stringify(gateway.log.filter(isToken)))).toEqual(['id']);
   expect(found(await readFile(folder.path('audit.jsonl'), 'utf8'))).toEqual(['id']);
   expect(found(await gateway.metrics())).toEqual([]);
+  const spans = traces.raw().map(({ name, attributes, events, links, status }) => ({
+    ...{ name, attributes, events, links, status },
+  }));
+  const names = new Set(spans.map(({ name }) => name));
+  expect(names).toContain('POST /v1/subscribers');
+  expect(names).toContain('POST /v1/events/trigger');
+  expect(found(JSON.stringify(spans))).toEqual([]);
   const keys = await redis.command('KEYS', '*');
   const kinds = new Set((keys as string[]).map((key) => /^notigraph:(\w+):/.exec(key)?.[1]));
   expect([...kinds].toSorted()).toEqual(['cache', 'limit']);
@@ -98,6 +131,81 @@ it.runIf(hasRedis)(`what a person does leaves what the page says${redisOnly}`, a
     const dump = String(await redis.command('DUMP', key));
     expect([key, found(key + dump)]).toEqual([key, []]);
   }
+  const left = Number(await redis.command('PTTL', counter));
+  expect([left > 0, left <= 3_600_000]).toEqual([true, true]);
+});
+
+/** Returns the callers in the maps of this process that count calls, after a garbage collection. */
+async function findCounts(): Promise<string[]> {
+  const session = new Session();
+  session.connect();
+  try {
+    const { result: prototype } = await session.post('Runtime.evaluate', { expression: 'Map.prototype' });
+    const { objects } = await session.post('Runtime.queryObjects', { prototypeObjectId: prototype.objectId ?? '' });
+    const { result } = await session.post('Runtime.callFunctionOn', {
+      objectId: objects.objectId ?? '',
+      functionDeclaration: String(function counts(this: Map<unknown, unknown>[]) {
+        // Also returned: prototypes of other classes of maps.
+        const maps = this.filter((map) => map.constructor.prototype !== map);
+        const isCount = ([, value]: [unknown, unknown]) => Object.hasOwn(Object(value), 'msPerCall');
+        return maps.flatMap((map) => [...map].filter(isCount).map(([key]) => key));
+      }),
+      returnByValue: true,
+    });
+    return result.value;
+  } finally {
+    session.disconnect();
+  }
+}
+
+it('rate limits in memory have the person, until the gateway ends', async () => {
+  const signer = createSigner();
+  const clients = clientsOf(signer, { rateLimit: { calls: 100, perSeconds: 3_600 } });
+  const gateway = await startGateway({ service: 'healthy', modules, clients });
+  const authorization = await signer.bearer({ sub: PERSON.id });
+  await gateway.data('{ notificationGroups { name } }', {}, { authorization });
+  expect(await findCounts()).toContain(CALLER);
+  gateway.advance(3_601);
+  await gateway.data('{ notificationGroups { name } }', {}, { authorization: await signer.bearer({ sub: 'another' }) });
+  expect(await findCounts()).toContain(CALLER); // Nothing is missing from its limit any more.
+  await gateway[Symbol.asyncDispose]();
+  expect(found(String(await findCounts()))).toEqual([]);
+});
+
+it('errors in responses quote what the caller sent or the service says, and the log does not', async () => {
+  const quoting = { statusCode: 404, message: `Subscriber ${PERSON.id} (${PERSON.phone}) not found` };
+  await using gateway = await startGateway({ service: () => ({ status: 404, body: quoting }), modules });
+  const { id, email } = PERSON;
+  const DELETE =
+    'mutation ($id: ID!) { deleteSubscriber(input: { subscriberId: $id }) { ... on MutationError { message } } }';
+  const operations: [string, Record<string, unknown>, string[]][] = [
+    [DELETE, { id }, ['id', 'phone']],
+    ['query ($page: Int!) { messages(page: $page) { hasMore } }', { page: email }, ['email']],
+    [`{ messages(page: "${email}") { hasMore } }`, {}, ['email']],
+  ];
+  for (const [document, variables, quoted] of operations) {
+    const { body } = await gateway.send(document, variables);
+    expect([document, found(JSON.stringify(body))]).toEqual([document, quoted]);
+  }
+  expect(found(JSON.stringify(gateway.log))).toEqual([]);
+});
+
+it('the sandbox keeps what is put into it, until a reset', async () => {
+  const folder = await createTestFolder();
+  const file = folder.path('sandbox.db');
+  const inFiles = async () => {
+    const contents = (await readdir(folder.path())).map((name) => readFile(folder.path(name), 'latin1'));
+    return found((await Promise.all(contents)).join());
+  };
+  const { id, email, phone, firstName, payload } = PERSON;
+  await using send = await openSandbox({ file });
+  const headers = { 'idempotency-key': 'a-key-of-this-test' };
+  await send('POST /v1/subscribers', { body: { subscriberId: id, email, phone, firstName } });
+  await send('POST /v1/events/trigger', { body: { name: 'comment-mention', to: id, payload: { payload } }, headers });
+  await send(`DELETE /v1/subscribers/${id}`);
+  expect(await inFiles()).toEqual(Object.keys(PERSON));
+  expect(await runSandbox('reset', file, '--yes')).toMatchObject({ code: 0 });
+  expect(await inFiles()).toEqual([]);
 });
 
 it('an import leaves ids in its results and report, and whole rows only in that of rejected ones', async () => {
