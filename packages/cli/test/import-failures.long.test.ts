@@ -8,8 +8,8 @@ import { subscriber } from '../../../test/support/records.ts';
 guards('packages/cli/src/import/results.ts', 'Results.[Symbol.dispose]');
 guards('packages/cli/src/import/send.ts', 'assertUsable');
 guards('packages/cli/src/import/send.ts', 'sendRow');
-guards('packages/cli/src/import/service.ts', 'ImportService.backOff');
-guards('packages/cli/src/import/service.ts', 'ImportService.failed');
+guards('packages/cli/src/import/pace.ts', 'Pace.backOff');
+guards('packages/cli/src/import/pace.ts', 'Pace.failed');
 
 const writeUsers = (count: number) =>
   `subscriberId,email\n${Array.from({ length: count }, (_, i) => `${i},ann-${i}@mail.example\n`).join('')}`;

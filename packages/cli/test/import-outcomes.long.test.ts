@@ -7,7 +7,7 @@ import { subscriber } from '../../../test/support/records.ts';
 import { createTestFolder } from '../../../test/support/sandbox-files.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../sandbox/src/sandbox.ts';
 
-guards('packages/cli/src/import/service.ts', 'ImportService.backOff');
+guards('packages/cli/src/import/pace.ts', 'Pace.backOff');
 guards('packages/cli/src/import/send.ts', 'sendRow');
 guards('packages/cli/src/import/results.ts', 'Results.confirm');
 guards('packages/cli/src/import/service.ts', 'ImportService.isNew');
