@@ -12,6 +12,7 @@ import { sandbox, sandboxReset } from './sandbox.ts';
 import { schemaDiff, schemaPrint } from './schema.ts';
 import { serve } from './serve.ts';
 import { subscribersImport } from './subscribers-import.ts';
+import { subscribersErase, subscribersExport } from './subscribers-people.ts';
 
 /** Creates a command that prints those whose names continue its own. */
 const createParent = (name: string, summary: string): Command => ({
@@ -39,4 +40,6 @@ export const COMMANDS: readonly [Command, ...Command[]] = [
   moduleNew,
   createParent('subscribers', 'Prints the commands for subscribers.'),
   subscribersImport,
+  subscribersExport,
+  subscribersErase,
 ];

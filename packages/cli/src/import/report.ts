@@ -23,7 +23,7 @@ const SAMPLES = 3;
 const MAX_SHOWN = 300;
 
 /** Writes a file, or nothing: a part of it would be taken for all of it. @throws {Error} of the system, with the path, or of SQLite */
-function writeLines(path: string, lines: Iterable<string>): void {
+export function writeLines(path: string, lines: Iterable<string>): void {
   const file = openPrivateFile(path, constants.O_WRONLY | constants.O_TRUNC);
   try {
     for (const line of lines) {
@@ -271,9 +271,11 @@ export function showProgress({ stderr }: Process, describe: (columns: number) =>
   };
 }
 
-/** Prints a line on standard error, above the progress if that is shown. */
-export const printNote = ({ stderr }: Process, text: string): void =>
-  void stderr.write(`${stderr.isTTY ? ERASE : ''}${text}\n`);
+/** Prints a line above the progress if that is shown. @param output standard output or standard error. @default standard error */
+export function printNote({ stderr }: Process, text: string, output: NodeJS.WritableStream = stderr): void {
+  stderr.write(stderr.isTTY ? ERASE : '');
+  output.write(`${text}\n`);
+}
 
 /** Rows that are to be applied, that are applied, also by earlier imports, and that were sent and have failed. */
 type Progressing = Readonly<Record<'total' | 'applied' | 'failed', number>>;

@@ -1,0 +1,313 @@
+// Erases people from the service: from their topics, then their messages, then the subscriber, which is the last that finds the messages.
+
+import { z } from 'zod';
+import type { CommandLine, Process } from '../command.ts';
+import { formatCount, printNote, showProgress, writeLines } from '../import/report.ts';
+import { explainFileError, ImportError } from '../import/results.ts';
+import { countOf, withoutControls } from '../text.ts';
+import { type Operation, OperationError, type Operations, openOperations } from './operations.ts';
+import { findTopics, readPeople, requestIdOf, type TopicsOf } from './people.ts';
+
+const WORDS = { command: 'erasure', item: 'call', items: 'people' };
+
+const COMMAND = 'erase';
+
+const SUBSCRIBER: Operation<{ subscriber: object | null }> = {
+  text: 'query ($id: ID!) { subscriber(subscriberId: $id) { subscriberId } }',
+  data: z.object({ subscriber: z.object({}).nullable() }),
+};
+
+const MESSAGES: Operation<{ messages: { hasMore: boolean; messages: { id: string }[] } | null }> = {
+  text: `query ($id: ID!, $page: Int!) {
+    messages(subscriberId: $id, page: $page, limit: 100) { hasMore messages { id } }
+  }`,
+  data: z.object({
+    messages: z.object({ hasMore: z.boolean(), messages: z.array(z.object({ id: z.string() })) }).nullable(),
+  }),
+};
+
+const RESULT = '{ __typename ... on MutationError { code message } }';
+const REMOVE_FROM_TOPIC = `mutation ($key: ID!, $id: ID!) {
+  result: removeSubscribersFromTopic(input: { key: $key, subscriberIds: [$id] }) ${RESULT}
+}`;
+const DELETE_MESSAGE = `mutation ($id: ID!) { result: deleteMessage(input: { id: $id }) ${RESULT} }`;
+const DELETE_SUBSCRIBER = `mutation ($id: ID!) { result: deleteSubscriber(input: { subscriberId: $id }) ${RESULT} }`;
+
+/** Code of what is still there after its deletion. */
+const STILL_THERE = 'STILL_THERE';
+
+/**
+ * What became of a person. `pending`: not erased, or not completely; `absent`: nothing to erase; `unchecked`: erased, but a topic may have the id;
+ * `unknown`: the last write may have been applied.
+ */
+type Outcome = 'pending' | 'erased' | 'absent' | 'unchecked' | 'failed' | 'unknown';
+
+/** A person, and what was erased, or would be. */
+interface Entry {
+  line?: number;
+  subscriberId: string;
+  outcome: Outcome;
+  /** Keys. */
+  topics: string[];
+  messages: number;
+  subscriber: boolean;
+  code?: string;
+  message?: string;
+}
+
+/**
+ * Erases the people of the command line, or shows what would be erased. The exit code is 0 if nothing is left of all of them, 1 if of some, and 2 if the
+ * file or the configuration is invalid.
+ */
+export async function runErase(commandLine: CommandLine, host: Process): Promise<void> {
+  const { yes, report } = commandLine.options;
+  const isDryRun = yes === undefined;
+  const entries = readPeople(commandLine, 'report').map(
+    (person): Entry => ({ ...person, outcome: 'pending', topics: [], messages: 0, subscriber: false }),
+  );
+  await using operations = await openOperations(commandLine, host, { words: WORDS, writes: !isDryRun });
+  const erasure = new Erasure(entries, operations, host, isDryRun);
+  const failure = await erasure.run();
+  if (report !== undefined) {
+    try {
+      writeLines(
+        report,
+        entries.map((entry) => `${JSON.stringify(entry)}\n`),
+      );
+    } catch (error) {
+      throw explainFileError(error, '');
+    }
+  }
+  if (failure !== undefined) {
+    host.stderr.write(`${withoutControls(failure)}\n`);
+  }
+  host.stdout.write(isDryRun && failure !== undefined ? 'Nothing was changed.\n' : describeEnding(entries, isDryRun));
+  const isDone = ({ outcome }: Entry) => ['erased', 'absent'].includes(outcome) || (isDryRun && outcome === 'pending');
+  if (failure !== undefined || !entries.every(isDone)) {
+    host.exitCode = 1;
+  }
+}
+
+class Erasure {
+  readonly #entries: readonly Entry[];
+  readonly #operations: Operations;
+  readonly #host: Process;
+  readonly #isDryRun: boolean;
+
+  constructor(entries: readonly Entry[], operations: Operations, host: Process, isDryRun: boolean) {
+    this.#entries = entries;
+    this.#operations = operations;
+    this.#host = host;
+    this.#isDryRun = isDryRun;
+  }
+
+  /** Erases or inspects everybody, one after the other. Returns why it ended early; undefined if it didn't. */
+  async run(): Promise<string | undefined> {
+    const entries = this.#entries;
+    const [hasStarted, isOpen] = [new Set<Entry>(), ({ outcome }: Entry) => outcome === 'pending'];
+    using _progress = showProgress(this.#host, (columns) => {
+      const deleted = entries.reduce((sum, { messages }) => sum + messages, 0);
+      const count = formatCount(hasStarted.size);
+      return `${count} of ${formatCount(entries.length)} people, ${countOf(deleted, 'message')}`.slice(0, columns);
+    });
+    try {
+      const topics = await this.#findTopics(entries);
+      for (const entry of entries) {
+        hasStarted.add(entry);
+        await this.#take(entry, topics);
+      }
+      await this.#checkTopics(entries.filter(({ outcome }) => outcome === 'unchecked'));
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof ImportError || error instanceof OperationError)) {
+        throw error;
+      }
+      const reason = error instanceof OperationError ? `The topics can't be read: ${describe(error)}` : error.message;
+      return this.#isDryRun || entries.every(isOpen) ? reason : `${reason} What was done is kept.`;
+    }
+  }
+
+  #findTopics(entries: readonly Entry[]): Promise<TopicsOf> {
+    return findTopics(
+      this.#operations,
+      entries.map(({ subscriberId }) => subscriberId),
+      COMMAND,
+    );
+  }
+
+  /** Erases or inspects a person. A failure is noted. @throws {ImportError} if the others would fail too */
+  async #take(entry: Entry, topics: TopicsOf): Promise<void> {
+    const keys = topics.get(entry.subscriberId)?.map(({ key }) => key) ?? [];
+    try {
+      await (this.#isDryRun ? this.#inspect(entry, keys) : this.#erase(entry, keys));
+    } catch (error) {
+      if (!(error instanceof OperationError)) {
+        throw error;
+      }
+      this.#fail(entry, error);
+      this.#operations.failed(error.code, error.message);
+      return;
+    }
+    this.#operations.succeeded();
+    this.#print(describeEntry(entry, this.#isDryRun));
+  }
+
+  async #inspect(entry: Entry, keys: readonly string[]): Promise<void> {
+    entry.topics.push(...keys);
+    entry.subscriber = await this.#exists(entry);
+    for (let page = 0, more = entry.subscriber; more; page += 1) {
+      const messages = await this.#readMessages(entry, page);
+      entry.messages += messages?.messages.length ?? 0;
+      more = messages?.hasMore === true && messages.messages.length > 0;
+    }
+    entry.outcome = isEmpty(entry) ? 'absent' : 'pending';
+  }
+
+  async #erase(entry: Entry, keys: readonly string[]): Promise<void> {
+    const { subscriberId: id } = entry;
+    const requestId = requestIdOf(COMMAND, id);
+    const exists = await this.#exists(entry);
+    for (const key of keys) {
+      await this.#operations.write(REMOVE_FROM_TOPIC, { key, id }, requestId);
+      entry.topics.push(key);
+    }
+    if (exists) {
+      await this.#deleteMessages(entry);
+      await this.#deleteSubscriber(entry);
+    }
+    entry.outcome = isEmpty(entry) ? 'absent' : 'unchecked';
+  }
+
+  /** Deletes messages until the first page is empty: each deletion moves the others forward. */
+  async #deleteMessages(entry: Entry): Promise<void> {
+    const deleted = new Set<string>();
+    for (;;) {
+      const listed = (await this.#readMessages(entry, 0))?.messages ?? [];
+      const left = listed.filter(({ id }) => !deleted.has(id));
+      if (listed.length === 0) {
+        return;
+      }
+      if (left.length === 0) {
+        const count = countOf(listed.length, 'message');
+        throw new OperationError(STILL_THERE, `The service still lists ${count} after the deletion.`, false);
+      }
+      for (const { id } of left) {
+        await this.#operations.write(DELETE_MESSAGE, { id }, requestIdOf(COMMAND, entry.subscriberId));
+        deleted.add(id);
+        entry.messages += 1;
+      }
+    }
+  }
+
+  /** Deletes the subscriber, and reads what the service has then, which also decides about a deletion whose outcome is unknown. */
+  async #deleteSubscriber(entry: Entry): Promise<void> {
+    const { subscriberId: id } = entry;
+    let failure: OperationError | undefined;
+    try {
+      await this.#operations.write(DELETE_SUBSCRIBER, { id }, requestIdOf(COMMAND, id));
+    } catch (error) {
+      if (!(error instanceof OperationError && error.isUnknown)) {
+        throw error;
+      }
+      failure = error;
+    }
+    if (await this.#exists(entry)) {
+      throw (
+        failure ?? new OperationError(STILL_THERE, 'The service still has the subscriber after the deletion.', false)
+      );
+    }
+    entry.subscriber = true;
+    const left = (await this.#readMessages(entry, 0))?.messages.length ?? 0;
+    if (left > 0) {
+      throw new OperationError(STILL_THERE, `The service still has ${countOf(left, 'message')}.`, false);
+    }
+  }
+
+  /** Reads the topics again. Another program may have added a person. */
+  async #checkTopics(entries: readonly Entry[]): Promise<void> {
+    const topics = entries.length === 0 ? new Map<string, []>() : await this.#findTopics(entries);
+    for (const entry of entries) {
+      const keys = topics.get(entry.subscriberId)?.map(({ key }) => key) ?? [];
+      entry.outcome = 'erased';
+      if (keys.length > 0) {
+        this.#fail(entry, new OperationError(STILL_THERE, `The id is still in ${describeTopics(keys)}.`, false));
+      }
+    }
+  }
+
+  #fail(entry: Entry, error: OperationError): void {
+    const { code, message, isUnknown } = error;
+    Object.assign(entry, { outcome: isUnknown ? 'unknown' : 'failed', code, message } satisfies Partial<Entry>);
+    printNote(this.#host, withoutControls(`${entry.subscriberId}: ${describe(error)}`));
+  }
+
+  #print(text: string): void {
+    printNote(this.#host, withoutControls(text), this.#host.stdout);
+  }
+
+  async #exists({ subscriberId: id }: Entry): Promise<boolean> {
+    const { subscriber } = await this.#operations.read(SUBSCRIBER, { id }, requestIdOf(COMMAND, id));
+    return subscriber !== null;
+  }
+
+  async #readMessages({ subscriberId: id }: Entry, page: number) {
+    const { messages } = await this.#operations.read(MESSAGES, { id, page }, requestIdOf(COMMAND, id));
+    return messages;
+  }
+}
+
+const isEmpty = ({ topics, messages, subscriber }: Entry): boolean => topics.length + messages === 0 && !subscriber;
+
+const describe = ({ code, message }: OperationError): string => `${message} (${code})`;
+
+/** Topics that a line names. */
+const NAMED = 5;
+
+function describeTopics(keys: readonly string[]): string {
+  const more = keys.length > NAMED ? ', …' : '';
+  return `${countOf(keys.length, 'topic')} (${keys.slice(0, NAMED).join(', ')}${more})`;
+}
+
+function describeEntry({ subscriberId, topics, messages, subscriber, outcome }: Entry, isDryRun: boolean): string {
+  if (outcome === 'absent') {
+    return `${subscriberId}: nothing to erase: erased before, or never there.`;
+  }
+  const parts = [
+    topics.length > 0 && `membership of ${describeTopics(topics)}`,
+    messages > 0 && countOf(messages, 'message'),
+    subscriber && 'the subscriber',
+  ].filter((part) => part !== false);
+  return `${subscriberId}: ${isDryRun ? 'would be erased' : 'erased'}: ${parts.join(', ')}.`;
+}
+
+const STAYS =
+  "Not reachable by /v1: preferences, events, jobs and activity of the service, messages of subscribers that were deleted before, and what providers have sent. Ask the service's operator.";
+
+const RETURNS =
+  'If a file that you import has an erased id, the next import creates the person again. Remove the row: the import then removes the id from its results file, too.';
+
+/** Returns the lines to print at the end. */
+function describeEnding(entries: readonly Entry[], isDryRun: boolean): string {
+  const countIn = (...outcomes: Outcome[]) => entries.filter(({ outcome }) => outcomes.includes(outcome)).length;
+  const [erased, absent, failed, unknown] = [
+    countIn('erased'),
+    countIn('absent'),
+    countIn('failed'),
+    countIn('unknown'),
+  ];
+  const total = formatCount(entries.length);
+  const left = countIn('pending', 'unchecked');
+  const lines = isDryRun
+    ? ['Nothing was changed. To erase, add --yes.', STAYS]
+    : [
+        `Erased ${formatCount(erased)} of ${total} ${entries.length === 1 ? 'person' : 'people'}.`,
+        absent > 0 && `${formatCount(absent)} had nothing to erase.`,
+        failed > 0 && `${formatCount(failed)} failed.`,
+        unknown > 0 && `${formatCount(unknown)} failed in a call that may have been applied.`,
+        left > 0 && `${formatCount(left)} not finished, or not checked.`,
+        failed + unknown + left > 0 && 'Run the same command again.',
+        STAYS,
+        RETURNS,
+      ];
+  return lines.flatMap((line) => (line === false ? [] : `${line}\n`)).join('');
+}

@@ -1,0 +1,143 @@
+// Exports what the service has of people, as JSON lines.
+
+import { closeSync, constants, lstatSync, rmSync, writeFileSync } from 'node:fs';
+import { z } from 'zod';
+import type { CommandLine, Process } from '../command.ts';
+import { printNote } from '../import/report.ts';
+import { explainFileError, openPrivateFile } from '../import/results.ts';
+import { withoutControls } from '../text.ts';
+import { type Operation, OperationError, type Operations, openOperations } from './operations.ts';
+import { findTopics, readPeople, requestIdOf } from './people.ts';
+
+const WORDS = { command: 'export', item: 'call', items: 'people' };
+
+const COMMAND = 'export';
+
+const RECORD = z.record(z.string(), z.unknown());
+type Fields = z.output<typeof RECORD>;
+
+const SUBSCRIBER: Operation<{ subscriber: Fields | null }> = {
+  text: `query ($id: ID!) {
+    subscriber(subscriberId: $id) { email firstName lastName phone avatar locale data channels isOnline lastOnlineAt extra }
+  }`,
+  data: z.object({ subscriber: RECORD.nullable() }),
+};
+
+const MESSAGES: Operation<{ messages: { hasMore: boolean; messages: Fields[] } | null }> = {
+  text: `query ($id: ID!, $page: Int!) {
+    messages(subscriberId: $id, page: $page, limit: 100) {
+      hasMore
+      messages { id channel status errorText subject content contentBlocks payload data seen read createdAt transactionId workflowIdentifier tags extra }
+    }
+  }`,
+  data: z.object({ messages: z.object({ hasMore: z.boolean(), messages: z.array(RECORD) }).nullable() }),
+};
+
+const CHANNELS = 'channels { email sms inApp chat push }';
+const PREFERENCES: Operation<{ inbox: { preferences: Fields[] | null } | null }> = {
+  text: `query ($id: ID!) { inbox(subscriberId: $id) { preferences { identifier ${CHANNELS} } } }`,
+  data: z.object({ inbox: z.object({ preferences: z.array(RECORD).nullable() }).nullable() }),
+};
+const GLOBAL_PREFERENCES: Operation<{ inbox: { globalPreferences: Fields | null } | null }> = {
+  text: `query ($id: ID!) { inbox(subscriberId: $id) { globalPreferences { ${CHANNELS} } } }`,
+  data: z.object({ inbox: z.object({ globalPreferences: RECORD.nullable() }).nullable() }),
+};
+
+/** Writes the records of the people of the command line. The exit code is 1 if a person doesn't exist, or something can't be read. */
+export async function runExport(commandLine: CommandLine, host: Process): Promise<void> {
+  const people = readPeople(commandLine, 'output');
+  await using operations = await openOperations(commandLine, host, { words: WORDS, writes: false });
+  const { output } = commandLine.options;
+  const file = output === undefined ? undefined : openOutput(output);
+  try {
+    const topics = await findTopics(
+      operations,
+      people.map(({ subscriberId }) => subscriberId),
+      COMMAND,
+    );
+    for (const { subscriberId } of people) {
+      const note = (text: string) => {
+        printNote(host, withoutControls(`${subscriberId}: ${text}`));
+        host.exitCode = 1;
+      };
+      const write = (kind: string, record: Fields) => {
+        const line = `${JSON.stringify({ kind, subscriberId, ...record })}\n`;
+        file === undefined ? host.stdout.write(line) : writeFileSync(file, line);
+      };
+      for (const topic of topics.get(subscriberId) ?? []) {
+        write('topic', { ...topic });
+      }
+      await exportPerson(subscriberId, operations, write, note);
+    }
+  } catch (error) {
+    if (output !== undefined && lstatSync(output).isFile()) {
+      rmSync(output); // A part of it would be taken for all of it.
+    }
+    throw explainFileError(error, output ?? '');
+  } finally {
+    if (file !== undefined) {
+      closeSync(file);
+    }
+  }
+}
+
+function openOutput(path: string): number {
+  try {
+    return openPrivateFile(path, constants.O_WRONLY | constants.O_TRUNC);
+  } catch (error) {
+    throw explainFileError(error, '');
+  }
+}
+
+/** Writes the records of a person, page by page. What can't be read is noted, and the rest is written all the same. */
+async function exportPerson(
+  id: string,
+  operations: Operations,
+  write: (kind: string, record: Fields) => void,
+  note: (text: string) => void,
+): Promise<void> {
+  const read = <Data>(operation: Operation<Data>, page?: number) =>
+    operations.read(operation, { id, page }, requestIdOf(COMMAND, id));
+
+  async function part(what: string, step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      if (!(error instanceof OperationError)) {
+        throw error;
+      }
+      note(`the ${what} can't be read: ${error.message} (${error.code})`);
+    }
+  }
+
+  let exists = true;
+  await part('subscriber', async () => {
+    const { subscriber } = await read(SUBSCRIBER);
+    exists = subscriber !== null;
+    subscriber === null ? note('there is no such subscriber.') : write('subscriber', subscriber);
+  });
+  if (!exists) {
+    return;
+  }
+  await part('messages', async () => {
+    for (let page = 0, more = true; more; page += 1) {
+      const { messages } = await read(MESSAGES, page);
+      for (const message of messages?.messages ?? []) {
+        write('message', message);
+      }
+      more = messages?.hasMore === true && messages.messages.length > 0;
+    }
+  });
+  await part('preferences', async () => {
+    const { inbox } = await read(PREFERENCES);
+    for (const preference of inbox?.preferences ?? []) {
+      write('preference', preference);
+    }
+  });
+  await part('global preferences', async () => {
+    const { inbox } = await read(GLOBAL_PREFERENCES);
+    if (inbox?.globalPreferences != null) {
+      write('globalPreference', inbox.globalPreferences);
+    }
+  });
+}

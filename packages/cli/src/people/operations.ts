@@ -1,0 +1,258 @@
+// Runs the operations of docs/data-protection.md in a gateway of this process, so that policies, refusals and the audit log are those of requests.
+
+import { z } from 'zod';
+import { buildGateway, type Gateway } from '../../../../src/gateway.ts';
+import inbox from '../../../../src/modules/inbox.ts';
+import messages from '../../../../src/modules/messages.ts';
+import subscribers from '../../../../src/modules/subscribers.ts';
+import topics from '../../../../src/modules/topics.ts';
+import { GATEWAY_TABLE } from '../../../../src/settings/settings.ts';
+import { createJsonLogger } from '../../../../src/telemetry/json-logger.ts';
+import type { CommandLine, Process } from '../command.ts';
+import { readInteger } from '../command-line.ts';
+import { readEnvironment } from '../config/environment.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { ConfigError } from '../config/problem.ts';
+import { findService, readCredential, selectUpstream } from '../find-service.ts';
+import { Pace, type PaceOptions } from '../import/pace.ts';
+import { printNote } from '../import/report.ts';
+import { ImportError } from '../import/results.ts';
+import { formatLogLine } from '../readable-log.ts';
+import { catchStopSignals } from '../signals.ts';
+
+/** Variable with the key: that of the import, which has the same people. */
+export const KEY_VARIABLE = 'NOTIGRAPH_IMPORT_KEY';
+
+const QUESTION = 'API key of the service (not shown): ';
+
+/** Default of `--max-wait`, in seconds. */
+const DEFAULT_MAX_WAIT = 600;
+
+/** Settings whose defaults count, because the configured ones are limits and rules for clients of the gateway. */
+const OF_CLIENTS = GATEWAY_TABLE.pick({
+  clients: true,
+  trustedDocuments: true,
+  rateLimits: true,
+  federation: true,
+  graphiql: true,
+  maxDepth: true,
+  maxRootFields: true,
+  maxFields: true,
+  maxUpstreamCalls: true,
+  maxInFlightRequests: true,
+});
+
+/** Largest response of the gateway. The limit of the service's responses is that of the configuration. */
+const MAX_RESPONSE_BYTES = 1024 ** 3;
+
+/** Tries after which an operation has failed although the service works. */
+const MAX_TRIES = 5;
+
+/** Codes of failures that concern the service, and not one person. */
+const TEMPORARY: ReadonlySet<string> = new Set([
+  'RATE_LIMITED',
+  'OVERLOADED',
+  'UPSTREAM_UNAVAILABLE',
+  'UPSTREAM_TIMEOUT',
+]);
+
+/** Codes of failures that every other operation would have too, with what to do. */
+const FATAL: ReadonlyMap<string, string> = new Map([
+  ['UNAUTHENTICATED', 'Correct the API key'],
+  ['AUDIT_UNAVAILABLE', 'Correct audit.to, so that lines can be written'],
+]);
+
+/** Operation of GraphQL, and the form of its data. */
+export interface Operation<Data> {
+  text: string;
+  data: z.ZodType<Data>;
+}
+
+const ERROR = z.object({
+  message: z.string(),
+  extensions: z.object({
+    code: z.string(),
+    retryAfterSeconds: z.number().optional(),
+    outcome: z.string().optional(),
+    upstream: z.object({ status: z.number().optional() }).optional(),
+  }),
+});
+
+const RESPONSE = z.object({ data: z.unknown(), errors: z.array(ERROR).nonempty().optional() });
+
+const WRITTEN = z.object({
+  result: z.object({ __typename: z.string(), code: z.string().optional(), message: z.string().optional() }),
+});
+
+const PROBE = '{ notificationGroups { id } }';
+
+/** An operation that failed for a reason that may concern only its person. */
+export class OperationError extends Error {
+  override readonly name = 'OperationError';
+  readonly code: string;
+  /** Whether a write of it may have been applied. */
+  readonly isUnknown: boolean;
+
+  constructor(code: string, message: string, isUnknown: boolean) {
+    super(message);
+    this.code = code;
+    this.isUnknown = isUnknown;
+  }
+}
+
+interface OperationsOptions {
+  words: PaceOptions['words'];
+  /** Whether operations write, with lines in the audit log if one is configured. */
+  writes: boolean;
+}
+
+/** Operations with one API key, one after the other. */
+export class Operations extends Pace {
+  readonly #gateway: Gateway;
+  readonly #authorization: string;
+  readonly #stopping: AbortSignal;
+
+  constructor(gateway: Gateway, authorization: string, options: PaceOptions) {
+    super(options);
+    this.#gateway = gateway;
+    this.#authorization = authorization;
+    this.#stopping = options.stopping;
+  }
+
+  /**
+   * Reads from the service, again after temporary failures.
+   *
+   * @param requestId what the service and the audit log have as the id of the request
+   * @throws {OperationError} if it fails although the service works
+   * @throws {ImportError} if no operation can succeed, or the command is stopping
+   */
+  async read<Data>({ text, data }: Operation<Data>, variables: object, requestId: string): Promise<Data> {
+    let isUnknown = false;
+    for (let tries = 0, failures = 0; ; tries += 1) {
+      const { data: found, errors: [error] = [] } = await this.#send(text, variables, requestId);
+      if (error === undefined) {
+        this.answered();
+        return data.parse(found);
+      }
+      const { message, extensions } = error;
+      const { code, outcome, upstream } = extensions;
+      const advice = FATAL.get(code);
+      if (advice !== undefined) {
+        throw new ImportError(`${advice}: ${message} (${code})`);
+      }
+      isUnknown ||= outcome === 'UNKNOWN';
+      const isTemporary = TEMPORARY.has(code);
+      const isRepeated = isTemporary || Number(upstream?.status) >= 500;
+      // A record that breaks connections is no outage.
+      const isAnswered = !isTemporary || (tries >= MAX_TRIES - 1 && code !== 'RATE_LIMITED' && (await this.#answers()));
+      failures += Number(isAnswered);
+      if (isAnswered) {
+        this.answered();
+      }
+      if (isAnswered && (!isRepeated || isTemporary || failures >= MAX_TRIES)) {
+        throw new OperationError(code, message, isUnknown);
+      }
+      await this.backOff(extensions, message, tries);
+    }
+  }
+
+  /**
+   * Runs a mutation whose field is `result`, again after temporary failures: what it deletes is then gone, which is no failure.
+   *
+   * @throws {OperationError | ImportError} as `read` does
+   */
+  async write(text: string, variables: object, requestId: string): Promise<void> {
+    const { result } = await this.read({ text, data: WRITTEN }, variables, requestId);
+    if (result.code !== undefined && result.code !== 'NOT_FOUND') {
+      throw new OperationError(result.code, result.message ?? '', false);
+    }
+  }
+
+  async #send(query: string, variables: object, requestId: string): Promise<z.output<typeof RESPONSE>> {
+    if (!(await this.turn())) {
+      this.#stopping.throwIfAborted();
+    }
+    const response = await this.#gateway.fetch(this.#gateway.endpoint, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: this.#authorization, 'x-request-id': requestId },
+      body: JSON.stringify({ query, variables }),
+    });
+    return RESPONSE.parse(await response.json());
+  }
+
+  /** Whether the service answers another read. */
+  async #answers(): Promise<boolean> {
+    const { errors: [error] = [] } = await this.#send(PROBE, {}, 'probe');
+    return !TEMPORARY.has(String(error?.extensions.code));
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await super[Symbol.asyncDispose]();
+    await this.#gateway.dispose();
+  }
+}
+
+/**
+ * Opens the operations of a command, which Ctrl-C ends after the current one.
+ *
+ * @throws {ConfigError} if the configuration is invalid, or there is no service or key
+ */
+export async function openOperations(
+  commandLine: CommandLine,
+  host: Process,
+  { words, writes }: OperationsOptions,
+): Promise<Operations> {
+  const { options, problems: usage } = commandLine;
+  const problems = [...usage];
+  const rate = readInteger(options, 'rate', [1, 999_999], problems);
+  const maxWait = readInteger(options, 'max-wait', [0, 999_999], problems) ?? DEFAULT_MAX_WAIT;
+  const environment = readEnvironment(host.env);
+  const { config } = loadConfig({ options, problems }, environment);
+  const { url, settings } = findService(
+    config,
+    options.name,
+    `to ${words.command === 'export' ? 'read' : 'erase'} from`,
+  );
+  const authorization = await readCredential(options['key-file'], environment.values[KEY_VARIABLE], host, QUESTION);
+  if (authorization === undefined) {
+    throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE}, or use --key-file.`]);
+  }
+  const { upstreams = {} } = config;
+  const name = selectUpstream(Object.keys(upstreams), options.name);
+  const entry = name === undefined ? undefined : upstreams[name];
+  // With its name, which is in the audit log.
+  const service =
+    name === undefined || entry === undefined
+      ? { upstream: url.href }
+      : { upstreams: { [name]: { ...entry, default: true } } };
+  const { audit, mcp: _mcp, clientTokens: _tokens, trustedProxies: _proxies, ...others } = settings;
+  const note = (text: string) => printNote(host, text);
+  const stopping = new AbortController();
+  const gateway = buildGateway(
+    {
+      ...others,
+      ...OF_CLIENTS.parse({}),
+      ...service,
+      ...(writes && audit && { audit }),
+      cache: false,
+      maxRetries: 0, // Each try waits for its turn.
+      maxResponseBytes: MAX_RESPONSE_BYTES,
+    },
+    {
+      logger: createJsonLogger('error', { write: (line) => note(formatLogLine(line, host.stderr).trimEnd()) }),
+      breakerMinimumCalls: Number.POSITIVE_INFINITY, // As in an import.
+    },
+    undefined,
+    { modules: [inbox, messages, subscribers, topics] },
+  );
+  catchStopSignals(host, {
+    stop() {
+      note('Stopping after the current call. Press Ctrl-C again to quit now.');
+      stopping.abort(new ImportError(`The ${words.command} was stopped.`));
+    },
+    quit: () => host.exit(1),
+    signals: ['SIGINT', 'SIGTERM', 'SIGHUP'],
+  });
+  const pace = { words, note, rate, maxWaitMs: maxWait * 1_000, stopping: stopping.signal };
+  return new Operations(gateway, authorization, pace);
+}
