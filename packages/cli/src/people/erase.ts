@@ -104,16 +104,16 @@ class Erasure {
   /** Erases or inspects everybody, one after the other. Returns why it ended early; undefined if it didn't. */
   async run(): Promise<string | undefined> {
     const entries = this.#entries;
-    const [hasStarted, isOpen] = [new Set<Entry>(), ({ outcome }: Entry) => outcome === 'pending'];
+    let started = 0;
     using _progress = showProgress(this.#host, (columns) => {
       const deleted = entries.reduce((sum, { messages }) => sum + messages, 0);
-      const count = formatCount(hasStarted.size);
+      const count = formatCount(started);
       return `${count} of ${formatCount(entries.length)} people, ${countOf(deleted, 'message')}`.slice(0, columns);
     });
     try {
       const topics = await this.#findTopics(entries);
       for (const entry of entries) {
-        hasStarted.add(entry);
+        started += 1;
         await this.#take(entry, topics);
       }
       await this.#checkTopics(entries.filter(({ outcome }) => outcome === 'unchecked'));
@@ -122,8 +122,7 @@ class Erasure {
       if (!(error instanceof ImportError || error instanceof OperationError)) {
         throw error;
       }
-      const reason = error instanceof OperationError ? `The topics can't be read: ${describe(error)}` : error.message;
-      return this.#isDryRun || entries.every(isOpen) ? reason : `${reason} What was done is kept.`;
+      return error instanceof OperationError ? `The topics can't be read: ${describe(error)}` : error.message;
     }
   }
 

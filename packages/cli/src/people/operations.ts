@@ -143,13 +143,13 @@ export class Operations extends Pace {
       isUnknown ||= outcome === 'UNKNOWN';
       const isTemporary = TEMPORARY.has(code);
       const isRepeated = isTemporary || Number(upstream?.status) >= 500;
-      // A record that breaks connections is no outage.
+      // A record that breaks connections is no outage. Twice, because an outage can end between the two reads.
       const isAnswered = !isTemporary || (tries >= MAX_TRIES - 1 && code !== 'RATE_LIMITED' && (await this.#answers()));
       failures += Number(isAnswered);
       if (isAnswered) {
         this.answered();
       }
-      if (isAnswered && (!isRepeated || isTemporary || failures >= MAX_TRIES)) {
+      if (isAnswered && (!isRepeated || failures >= (isTemporary ? 2 : MAX_TRIES))) {
         throw new OperationError(code, message, isUnknown);
       }
       await this.backOff(extensions, message, tries);
