@@ -1,12 +1,14 @@
 import { hash } from 'node:crypto';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { Session } from 'node:inspector/promises';
 import { expect, it } from 'vitest';
+import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import events from '../../src/modules/events.ts';
 import inbox from '../../src/modules/inbox.ts';
 import messages from '../../src/modules/messages.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
+import { runCommand } from '../support/command.ts';
 import { blocks, read } from '../support/docs.ts';
 import { startGateway } from '../support/gateway.ts';
 import { setUpImport } from '../support/import.ts';
@@ -263,4 +265,81 @@ it('the queries and steps of the page export and erase one of several people', a
   expect([afterwards.subscriber, afterwards.messages?.messages ?? []]).toEqual([null, []]);
   const { subscriber: other, messages: others } = await exportOf('somebody-else');
   expect([other, others?.messages.length]).toEqual([expect.any(Object), own?.messages.length]);
+});
+
+it('erases one of 50 imported people, with a cache in front and the results of the import beside', async () => {
+  const folder = await createTestFolder();
+  await using gateway = await startGateway({ service: 'sandbox', modules, cache: true });
+  const { service } = gateway;
+  const ids = Array.from({ length: 50 }, (_, i) => `person-${i}`);
+  const erased = 'person-17';
+  const others = ids.filter((id) => id !== erased);
+  const writeUsers = (list: readonly string[]) =>
+    writeFile(
+      folder.path('users.csv'),
+      ['subscriberId,email', ...list.map((id) => `${id},${id}@mail.example`), ''].join('\n'),
+    );
+  const config = { audit: { to: { file: folder.path('audit.jsonl') }, required: true } };
+  const run = (...args: string[]) =>
+    runCommand({
+      cwd: folder.path(),
+      args: ['subscribers', ...args],
+      env: {
+        NOTIGRAPH_IMPORT_KEY: SANDBOX_KEYS.development,
+        NOTIGRAPH_UPSTREAM: service.url,
+        NOTIGRAPH_CONFIG_TEXT: JSON.stringify(config),
+      },
+    });
+  const exportOf = async (...args: string[]) =>
+    (await run('export', ...args)).stdout
+      .trimEnd()
+      .split('\n')
+      .map((line): Record<string, unknown> => JSON.parse(line));
+  await writeUsers(ids);
+  expect(await run('import', 'users.csv')).toMatchObject({ code: 0 });
+  await gateway.data('mutation { createTopic(input: { key: "news", name: "News" }) { __typename } }');
+  await gateway.data(
+    'mutation ($ids: [ID!]!) { addSubscribersToTopic(input: { key: "news", subscriberIds: $ids }) { __typename } }',
+    { ids },
+  );
+  const trigger = 'mutation ($input: TriggerEventInput!) { triggerEvent(input: $input) { __typename } }';
+  await gateway.data(trigger, { input: { event: { workflow: 'comment-mention', subscriberIds: ids, payload: {} } } });
+  const everything = `query ($id: ID!) {
+    subscriber(subscriberId: $id) { email }
+    messages(subscriberId: $id) { messages { id } }
+    topic(key: "news") { subscriberIds }
+    workflow(idOrIdentifier: "comment-mention") { name }
+  }`;
+  const before = JSON.stringify(await gateway.data(everything, { id: erased })); // Also fills the cache.
+  expect(before.split(erased).length).toBeGreaterThan(2);
+  await writeFile(folder.path('others.txt'), others.join('\n'));
+  const recordsOfOthers = await exportOf('--file', 'others.txt');
+  const messages = (await exportOf(erased)).filter(({ kind }) => kind === 'message');
+  expect(messages.length).toBeGreaterThan(0);
+
+  const { code, stdout } = await run('erase', erased, '--yes');
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: expect.stringContaining(`${erased}: erased: membership of 1 topic`),
+  });
+
+  expect(JSON.stringify(await gateway.data(everything, { id: erased }))).not.toContain(erased);
+  expect(await gateway.data(everything, { id: erased })).toMatchObject({ subscriber: null, messages: null });
+  expect(await exportOf('--file', 'others.txt')).toEqual(recordsOfOthers);
+  const audit = (await readFile(folder.path('audit.jsonl'), 'utf8')).trimEnd().split('\n');
+  const steps = audit.map((line) => JSON.parse(line)).filter(({ outcome }) => outcome === 'APPLIED');
+  expect(steps.map(({ field, requestId, ids: { messageId } }) => [field, requestId, messageId])).toEqual([
+    ['removeSubscribersFromTopic', `erase-${erased}`, undefined],
+    ...messages.map(({ id }) => ['deleteMessage', `erase-${erased}`, id]),
+    ['deleteSubscriber', `erase-${erased}`, undefined],
+  ]);
+  const results = () => readFile(folder.path('users.csv.results.db'), 'latin1');
+  expect(await results()).toContain(erased); // As the output says, with what to do.
+  expect(stdout).toContain(
+    'If a file that you import has an erased id, the next import creates the person again. Remove the row',
+  );
+  await writeUsers([...others, 'person-50']);
+  expect(await run('import', 'users.csv')).toMatchObject({ code: 0 });
+  expect(await results()).not.toContain(erased);
+  expect((await run('export', erased)).code).toBe(1);
 });
