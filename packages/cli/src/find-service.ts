@@ -5,11 +5,19 @@ import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { isCredential } from '../../../src/auth/identity.ts';
 import { suggest } from '../../../src/settings/define.ts';
-import type { Process } from './command.ts';
-import type { Config } from './config/load-config.ts';
+import type { CommandLine, Process } from './command.ts';
+import { readEnvironment } from './config/environment.ts';
+import { type Config, loadConfig } from './config/load-config.ts';
 import { ConfigError, readNamedFile } from './config/problem.ts';
 
 export type ServiceSettings = Omit<Config, 'upstream' | 'upstreams'>;
+
+interface Service {
+  /** Name of the upstream; undefined if there is only one, which has none. */
+  name: string | undefined;
+  url: URL;
+  settings: ServiceSettings;
+}
 
 /**
  * Returns the service that a command works with, and its settings.
@@ -22,10 +30,10 @@ export function findService(
   { upstream, upstreams = {}, ...settings }: Config,
   name: string | undefined,
   purpose: string,
-): { url: URL; settings: ServiceSettings } {
+): Service {
   const selected = selectUpstream(Object.keys(upstreams), name);
   if (upstream !== undefined) {
-    return { url: new URL(upstream), settings };
+    return { name: undefined, url: new URL(upstream), settings };
   }
   const entry = selected === undefined ? undefined : upstreams[selected];
   if (entry === undefined) {
@@ -34,7 +42,31 @@ export function findService(
     ]);
   }
   const { url, ...overrides } = entry;
-  return { url: new URL(url), settings: { ...settings, ...overrides } };
+  return { name: selected, url: new URL(url), settings: { ...settings, ...overrides } };
+}
+
+/** Variable with the key of commands for subscribers. A command line would show it to every user of the machine. */
+const KEY_VARIABLE = 'NOTIGRAPH_IMPORT_KEY';
+
+const QUESTION = 'API key of the service (not shown): ';
+
+/**
+ * Finds the service of a command for subscribers, and the key for it.
+ *
+ * @param purpose words that follow "There is no service"
+ * @param asks whether to ask for the key on a terminal. @default true
+ * @throws {ConfigError} if there is none, or the configuration is invalid
+ */
+export async function findTarget(commandLine: CommandLine, host: Process, purpose: string, asks = true) {
+  const environment = readEnvironment(host.env);
+  const { name, 'key-file': file } = commandLine.options;
+  const { config } = loadConfig(commandLine, environment);
+  const service = findService(config, name, purpose);
+  const credential = await readCredential(file, environment.values[KEY_VARIABLE], host, asks ? QUESTION : undefined);
+  if (credential === undefined) {
+    throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE}, or use --key-file.`]);
+  }
+  return { ...service, credential };
 }
 
 /**

@@ -18,7 +18,7 @@ guards('packages/cli/src/people/erase.ts', 'Erasure.#checkTopics');
 
 const KEY = 'canaryKeyOfTheErasure';
 
-/** What the service has: messages by subscribers, and topics with their subscribers. */
+/** Records of the service: messages by subscribers, and topics with their subscribers. */
 interface Records {
   messages?: Record<string, string[]>;
   topics?: Record<string, string[]>;
@@ -237,7 +237,7 @@ it('messages that stay although the service confirms their deletion end in an er
     code: 1,
     stderr: 'ann: The service still lists 1 message after the deletion. (STILL_THERE)\n',
   });
-  expect(stdout).toContain('Erased 1 of 2 people.\n1 failed.\nRun the same command again.\n');
+  expect(stdout).toContain('Erased 1 of 2 people.\n1 failed.\nRun the same command again: it erases what is left.\n');
   expect(sent(/^DELETE .v1.messages.m1/)).toHaveLength(1);
   expect([...people]).toEqual(['ann']);
 });
@@ -363,7 +363,9 @@ it('waits for an outage and the rate limit, and gives up after --max-wait', asyn
     code: 1,
     stderr: expect.stringMatching(/^(No call was answered|The service's rate limit)/),
   });
-  expect(stdout).toContain('Erased 0 of 1 person.\n1 not finished, or not checked.\nRun the same command again.\n');
+  expect(stdout).toContain(
+    'Erased 0 of 1 person.\n1 not finished, or not checked.\nRun the same command again: it erases what is left.\n',
+  );
 });
 
 it('stops at a rejected key, and after 100 failures in succession', async () => {
@@ -384,7 +386,7 @@ it('stops at a rejected key, and after 100 failures in succession', async () => 
   await write('ids.txt', ids('person', 120).join('\n'));
   const { code, stderr } = await run('erase', '--file', 'ids.txt', '--yes');
   expect(code).toBe(1);
-  expect(stderr).toContain('100 people in succession failed, so the erasure stopped.');
+  expect(stderr).toContain('100 people in succession failed, so erase stopped.');
   expect(sent(/person/)).toHaveLength(100);
 });
 
@@ -399,8 +401,8 @@ it('Ctrl-C ends after the current call, the report says who is left, and a secon
   release();
   const { code, stdout, stderr } = await erasing.ended;
   expect(code).toBe(1);
-  expect(stderr).toContain('The erasure was stopped.\n');
-  expect(stdout).toContain('2 not finished, or not checked.\nRun the same command again.\n');
+  expect(stderr).toContain('Stopped. Run the same command again.\n');
+  expect(stdout).toContain('2 not finished, or not checked.\nRun the same command again: it erases what is left.\n');
   expect(sent(/^DELETE/)).toEqual(['DELETE /v1/messages/m1']);
   expect(await readLines('report.jsonl')).toMatchObject([
     { outcome: 'pending', topics: ['news'], messages: 1 },

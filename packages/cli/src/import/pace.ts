@@ -88,7 +88,7 @@ export class Pace {
     this.#failures += 1;
     if (this.#failures >= MAX_FAILURES) {
       throw new ImportError(
-        `${MAX_FAILURES} ${items} in succession failed, so the ${command} stopped. The last reason: ${message} (${code})`,
+        `${MAX_FAILURES} ${items} in succession failed, so ${command} stopped. The last reason: ${message} (${code})`,
       );
     }
   }

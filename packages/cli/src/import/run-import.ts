@@ -9,11 +9,9 @@ import { createJsonLogger } from '../../../../src/telemetry/json-logger.ts';
 import { isUpstreamError } from '../../../../src/upstream/errors.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readInteger } from '../command-line.ts';
-import { readEnvironment } from '../config/environment.ts';
-import { loadConfig } from '../config/load-config.ts';
 import { ConfigError, readNamedFile } from '../config/problem.ts';
 import { findFileProblem } from '../files.ts';
-import { findService, readCredential } from '../find-service.ts';
+import { findTarget } from '../find-service.ts';
 import { formatLogLine } from '../readable-log.ts';
 import { catchStopSignals } from '../signals.ts';
 import { withoutControls } from '../text.ts';
@@ -41,11 +39,6 @@ import { FIELD_NAMES, isField } from './row-rules.ts';
 import { type Columns, DELIMITER, type Format, GZIP, type Row, readRows } from './rows.ts';
 import { sendRows } from './send.ts';
 import { ImportService } from './service.ts';
-
-/** Variable with the key. A command line would show it to every user of the machine. */
-const KEY_VARIABLE = 'NOTIGRAPH_IMPORT_KEY';
-
-const QUESTION = 'API key of the service (not shown): ';
 
 /** Flags with which V8 collects garbage before the heap has grown to several times of what is in use: an import of 100,000 rows takes 140 MB instead of 380. */
 const HEAP_FLAGS = '--heap-growing-percent=30 --semi-space-growth-factor=1';
@@ -77,10 +70,10 @@ const MAX_MAP_BYTES = 256 * 1024;
  */
 export async function runImport(commandLine: CommandLine, host: Process): Promise<void> {
   const options = readOptions(commandLine, host);
-  const { isDryRun, report, stopping } = options;
+  const { isDryRun, isPiped, report, stopping } = options;
   setFlagsFromString(HEAP_FLAGS);
   try {
-    const target = isDryRun ? undefined : await findTarget(commandLine, host);
+    const target = isDryRun ? undefined : await findTarget(commandLine, host, 'to send subscribers to', !isPiped);
     const hint = target?.settings.isProduction ? '' : ' Press Ctrl-C again to quit now.';
     catchStopSignals(host, {
       stop() {
@@ -115,19 +108,6 @@ export async function runImport(commandLine: CommandLine, host: Process): Promis
 }
 
 type Target = Awaited<ReturnType<typeof findTarget>>;
-
-/** Finds the service that gets the subscribers, and the key for it. @throws {ConfigError} if there is none */
-async function findTarget(commandLine: CommandLine, host: Process) {
-  const environment = readEnvironment(host.env);
-  const { name, 'key-file': file } = commandLine.options;
-  const service = findService(loadConfig(commandLine, environment).config, name, 'to send subscribers to');
-  const question = commandLine.args[0] === STDIN ? undefined : QUESTION;
-  const credential = await readCredential(file, environment.values[KEY_VARIABLE], host, question);
-  if (credential === undefined) {
-    throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE}, or use --key-file.`]);
-  }
-  return { ...service, credential };
-}
 
 type ImportOptions = ReturnType<typeof readOptions>;
 

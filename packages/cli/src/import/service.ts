@@ -30,7 +30,7 @@ export class ImportService extends Pace {
   /** @throws {SecretError} if a certificate is invalid */
   constructor(options: ServiceOptions) {
     const { url, settings, logger } = options;
-    super({ ...options, words: { command: 'import', item: 'row', items: 'rows' } });
+    super({ ...options, words: { command: 'the import', item: 'row', items: 'rows' } });
     this.#options = options;
     this.#service = openService(url, settings, {
       logger,

@@ -1,30 +1,11 @@
 // Erases people from the service: from their topics, then their messages, then the subscriber, which is the last that finds the messages.
 
-import { z } from 'zod';
 import type { CommandLine, Process } from '../command.ts';
 import { formatCount, printNote, showProgress, writeLines } from '../import/report.ts';
 import { explainFileError, ImportError } from '../import/results.ts';
 import { countOf, withoutControls } from '../text.ts';
-import { type Operation, OperationError, type Operations, openOperations } from './operations.ts';
-import { findTopics, readPeople, requestIdOf, type TopicsOf } from './people.ts';
-
-const WORDS = { command: 'erasure', item: 'call', items: 'people' };
-
-const COMMAND = 'erase';
-
-const SUBSCRIBER: Operation<{ subscriber: object | null }> = {
-  text: 'query ($id: ID!) { subscriber(subscriberId: $id) { subscriberId } }',
-  data: z.object({ subscriber: z.object({}).nullable() }),
-};
-
-const MESSAGES: Operation<{ messages: { hasMore: boolean; messages: { id: string }[] } | null }> = {
-  text: `query ($id: ID!, $page: Int!) {
-    messages(subscriberId: $id, page: $page, limit: 100) { hasMore messages { id } }
-  }`,
-  data: z.object({
-    messages: z.object({ hasMore: z.boolean(), messages: z.array(z.object({ id: z.string() })) }).nullable(),
-  }),
-};
+import { OperationError, type Operations, openOperations } from './operations.ts';
+import { findTopics, type Person, readMessages, readPeople, readSubscriber, type TopicsOf } from './people.ts';
 
 const RESULT = '{ __typename ... on MutationError { code message } }';
 const REMOVE_FROM_TOPIC = `mutation ($key: ID!, $id: ID!) {
@@ -37,15 +18,13 @@ const DELETE_SUBSCRIBER = `mutation ($id: ID!) { result: deleteSubscriber(input:
 const STILL_THERE = 'STILL_THERE';
 
 /**
- * What became of a person. `pending`: not erased, or not completely; `absent`: nothing to erase; `unchecked`: erased, but a topic may have the id;
+ * Outcome for a person. `pending`: not erased, or not completely; `absent`: nothing to erase; `unchecked`: erased, but a topic may have the id;
  * `unknown`: the last write may have been applied.
  */
 type Outcome = 'pending' | 'erased' | 'absent' | 'unchecked' | 'failed' | 'unknown';
 
 /** A person, and what was erased, or would be. */
-interface Entry {
-  line?: number;
-  subscriberId: string;
+interface Entry extends Person {
   outcome: Outcome;
   /** Keys. */
   topics: string[];
@@ -65,7 +44,7 @@ export async function runErase(commandLine: CommandLine, host: Process): Promise
   const entries = readPeople(commandLine, 'report').map(
     (person): Entry => ({ ...person, outcome: 'pending', topics: [], messages: 0, subscriber: false }),
   );
-  await using operations = await openOperations(commandLine, host, { words: WORDS, writes: !isDryRun });
+  await using operations = await openOperations(commandLine, host, 'erase', !isDryRun);
   const erasure = new Erasure(entries, operations, host, isDryRun);
   const failure = await erasure.run();
   if (report !== undefined) {
@@ -111,7 +90,7 @@ class Erasure {
       return `${count} of ${formatCount(entries.length)} people, ${countOf(deleted, 'message')}`.slice(0, columns);
     });
     try {
-      const topics = await this.#findTopics(entries);
+      const topics = await findTopics(this.#operations, entries);
       for (const entry of entries) {
         started += 1;
         await this.#take(entry, topics);
@@ -124,14 +103,6 @@ class Erasure {
       }
       return error instanceof OperationError ? `The topics can't be read: ${describe(error)}` : error.message;
     }
-  }
-
-  #findTopics(entries: readonly Entry[]): Promise<TopicsOf> {
-    return findTopics(
-      this.#operations,
-      entries.map(({ subscriberId }) => subscriberId),
-      COMMAND,
-    );
   }
 
   /** Erases or inspects a person. A failure is noted. @throws {ImportError} if the others would fail too */
@@ -154,20 +125,19 @@ class Erasure {
   async #inspect(entry: Entry, keys: readonly string[]): Promise<void> {
     entry.topics.push(...keys);
     entry.subscriber = await this.#exists(entry);
-    for (let page = 0, more = entry.subscriber; more; page += 1) {
-      const messages = await this.#readMessages(entry, page);
-      entry.messages += messages?.messages.length ?? 0;
-      more = messages?.hasMore === true && messages.messages.length > 0;
+    if (entry.subscriber) {
+      for await (const page of readMessages(this.#operations, entry.subscriberId)) {
+        entry.messages += page.length;
+      }
     }
     entry.outcome = isEmpty(entry) ? 'absent' : 'pending';
   }
 
   async #erase(entry: Entry, keys: readonly string[]): Promise<void> {
     const { subscriberId: id } = entry;
-    const requestId = requestIdOf(COMMAND, id);
     const exists = await this.#exists(entry);
     for (const key of keys) {
-      await this.#operations.write(REMOVE_FROM_TOPIC, { key, id }, requestId);
+      await this.#operations.write(REMOVE_FROM_TOPIC, { key, id }, id);
       entry.topics.push(key);
     }
     if (exists) {
@@ -181,7 +151,7 @@ class Erasure {
   async #deleteMessages(entry: Entry): Promise<void> {
     const deleted = new Set<string>();
     for (;;) {
-      const listed = (await this.#readMessages(entry, 0))?.messages ?? [];
+      const listed = await this.#firstMessages(entry);
       const left = listed.filter(({ id }) => !deleted.has(id));
       if (listed.length === 0) {
         return;
@@ -191,7 +161,7 @@ class Erasure {
         throw new OperationError(STILL_THERE, `The service still lists ${count} after the deletion.`, false);
       }
       for (const { id } of left) {
-        await this.#operations.write(DELETE_MESSAGE, { id }, requestIdOf(COMMAND, entry.subscriberId));
+        await this.#operations.write(DELETE_MESSAGE, { id }, entry.subscriberId);
         deleted.add(id);
         entry.messages += 1;
       }
@@ -203,7 +173,7 @@ class Erasure {
     const { subscriberId: id } = entry;
     let failure: OperationError | undefined;
     try {
-      await this.#operations.write(DELETE_SUBSCRIBER, { id }, requestIdOf(COMMAND, id));
+      await this.#operations.write(DELETE_SUBSCRIBER, { id }, id);
     } catch (error) {
       if (!(error instanceof OperationError && error.isUnknown)) {
         throw error;
@@ -216,7 +186,7 @@ class Erasure {
       );
     }
     entry.subscriber = true;
-    const left = (await this.#readMessages(entry, 0))?.messages.length ?? 0;
+    const { length: left } = await this.#firstMessages(entry);
     if (left > 0) {
       throw new OperationError(STILL_THERE, `The service still has ${countOf(left, 'message')}.`, false);
     }
@@ -224,7 +194,7 @@ class Erasure {
 
   /** Reads the topics again. Another program may have added a person. */
   async #checkTopics(entries: readonly Entry[]): Promise<void> {
-    const topics = entries.length === 0 ? new Map<string, []>() : await this.#findTopics(entries);
+    const topics: TopicsOf = entries.length === 0 ? new Map() : await findTopics(this.#operations, entries);
     for (const entry of entries) {
       const keys = topics.get(entry.subscriberId)?.map(({ key }) => key) ?? [];
       entry.outcome = 'erased';
@@ -244,13 +214,11 @@ class Erasure {
     printNote(this.#host, withoutControls(text), this.#host.stdout);
   }
 
-  async #exists({ subscriberId: id }: Entry): Promise<boolean> {
-    const { subscriber } = await this.#operations.read(SUBSCRIBER, { id }, requestIdOf(COMMAND, id));
-    return subscriber !== null;
-  }
+  #exists = async ({ subscriberId }: Entry): Promise<boolean> =>
+    (await readSubscriber(this.#operations, subscriberId)) !== null;
 
-  async #readMessages({ subscriberId: id }: Entry, page: number) {
-    const { messages } = await this.#operations.read(MESSAGES, { id, page }, requestIdOf(COMMAND, id));
+  async #firstMessages({ subscriberId }: Entry) {
+    const { value: messages = [] } = await readMessages(this.#operations, subscriberId).next();
     return messages;
   }
 }
@@ -304,7 +272,7 @@ function describeEnding(entries: readonly Entry[], isDryRun: boolean): string {
         failed > 0 && `${formatCount(failed)} failed.`,
         unknown > 0 && `${formatCount(unknown)} failed in a call that may have been applied.`,
         left > 0 && `${formatCount(left)} not finished, or not checked.`,
-        failed + unknown + left > 0 && 'Run the same command again.',
+        failed + unknown + left > 0 && 'Run the same command again: it erases what is left.',
         STAYS,
         RETURNS,
       ];

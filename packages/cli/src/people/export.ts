@@ -6,55 +6,28 @@ import type { CommandLine, Process } from '../command.ts';
 import { printNote } from '../import/report.ts';
 import { explainFileError, openPrivateFile } from '../import/results.ts';
 import { withoutControls } from '../text.ts';
-import { type Operation, OperationError, type Operations, openOperations } from './operations.ts';
-import { findTopics, readPeople, requestIdOf } from './people.ts';
+import { OperationError, type Operations, openOperations } from './operations.ts';
+import { findTopics, readMessages, readPeople, readSubscriber } from './people.ts';
 
-const WORDS = { command: 'export', item: 'call', items: 'people' };
-
-const COMMAND = 'export';
+const OF_SUBSCRIBER = 'email firstName lastName phone avatar locale data channels isOnline lastOnlineAt extra';
+const OF_MESSAGE =
+  'channel status errorText subject content contentBlocks payload data seen read createdAt transactionId workflowIdentifier tags extra';
+const CHANNELS = 'channels { email sms inApp chat push }';
 
 const RECORD = z.record(z.string(), z.unknown());
 type Fields = z.output<typeof RECORD>;
 
-const SUBSCRIBER: Operation<{ subscriber: Fields | null }> = {
-  text: `query ($id: ID!) {
-    subscriber(subscriberId: $id) { email firstName lastName phone avatar locale data channels isOnline lastOnlineAt extra }
-  }`,
-  data: z.object({ subscriber: RECORD.nullable() }),
-};
-
-const MESSAGES: Operation<{ messages: { hasMore: boolean; messages: Fields[] } | null }> = {
-  text: `query ($id: ID!, $page: Int!) {
-    messages(subscriberId: $id, page: $page, limit: 100) {
-      hasMore
-      messages { id channel status errorText subject content contentBlocks payload data seen read createdAt transactionId workflowIdentifier tags extra }
-    }
-  }`,
-  data: z.object({ messages: z.object({ hasMore: z.boolean(), messages: z.array(RECORD) }).nullable() }),
-};
-
-const CHANNELS = 'channels { email sms inApp chat push }';
-const PREFERENCES: Operation<{ inbox: { preferences: Fields[] | null } | null }> = {
-  text: `query ($id: ID!) { inbox(subscriberId: $id) { preferences { identifier ${CHANNELS} } } }`,
-  data: z.object({ inbox: z.object({ preferences: z.array(RECORD).nullable() }).nullable() }),
-};
-const GLOBAL_PREFERENCES: Operation<{ inbox: { globalPreferences: Fields | null } | null }> = {
-  text: `query ($id: ID!) { inbox(subscriberId: $id) { globalPreferences { ${CHANNELS} } } }`,
-  data: z.object({ inbox: z.object({ globalPreferences: RECORD.nullable() }).nullable() }),
-};
+const PREFERENCES = z.object({ inbox: z.object({ preferences: z.array(RECORD).nullable() }).nullable() });
+const GLOBAL = z.object({ inbox: z.object({ globalPreferences: RECORD.nullable() }).nullable() });
 
 /** Writes the records of the people of the command line. The exit code is 1 if a person doesn't exist, or something can't be read. */
 export async function runExport(commandLine: CommandLine, host: Process): Promise<void> {
   const people = readPeople(commandLine, 'output');
-  await using operations = await openOperations(commandLine, host, { words: WORDS, writes: false });
+  await using operations = await openOperations(commandLine, host, 'export', false);
   const { output } = commandLine.options;
   const file = output === undefined ? undefined : openOutput(output);
   try {
-    const topics = await findTopics(
-      operations,
-      people.map(({ subscriberId }) => subscriberId),
-      COMMAND,
-    );
+    const topics = await findTopics(operations, people);
     for (const { subscriberId } of people) {
       const note = (text: string) => {
         printNote(host, withoutControls(`${subscriberId}: ${text}`));
@@ -96,9 +69,6 @@ async function exportPerson(
   write: (kind: string, record: Fields) => void,
   note: (text: string) => void,
 ): Promise<void> {
-  const read = <Data>(operation: Operation<Data>, page?: number) =>
-    operations.read(operation, { id, page }, requestIdOf(COMMAND, id));
-
   async function part(what: string, step: () => Promise<void>): Promise<void> {
     try {
       await step();
@@ -112,7 +82,7 @@ async function exportPerson(
 
   let exists = true;
   await part('subscriber', async () => {
-    const { subscriber } = await read(SUBSCRIBER);
+    const subscriber = await readSubscriber(operations, id, OF_SUBSCRIBER);
     exists = subscriber !== null;
     subscriber === null ? note('there is no such subscriber.') : write('subscriber', subscriber);
   });
@@ -120,22 +90,22 @@ async function exportPerson(
     return;
   }
   await part('messages', async () => {
-    for (let page = 0, more = true; more; page += 1) {
-      const { messages } = await read(MESSAGES, page);
-      for (const message of messages?.messages ?? []) {
+    for await (const page of readMessages(operations, id, OF_MESSAGE)) {
+      for (const message of page) {
         write('message', message);
       }
-      more = messages?.hasMore === true && messages.messages.length > 0;
     }
   });
+  const readInbox = <Data>(fields: string, schema: z.ZodType<Data>) =>
+    operations.read(`query ($id: ID!) { inbox(subscriberId: $id) { ${fields} } }`, schema, { id }, id);
   await part('preferences', async () => {
-    const { inbox } = await read(PREFERENCES);
+    const { inbox } = await readInbox(`preferences { identifier ${CHANNELS} }`, PREFERENCES);
     for (const preference of inbox?.preferences ?? []) {
       write('preference', preference);
     }
   });
   await part('global preferences', async () => {
-    const { inbox } = await read(GLOBAL_PREFERENCES);
+    const { inbox } = await readInbox(`globalPreferences { ${CHANNELS} }`, GLOBAL);
     if (inbox?.globalPreferences != null) {
       write('globalPreference', inbox.globalPreferences);
     }

@@ -10,20 +10,13 @@ import { GATEWAY_TABLE } from '../../../../src/settings/settings.ts';
 import { createJsonLogger } from '../../../../src/telemetry/json-logger.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readInteger } from '../command-line.ts';
-import { readEnvironment } from '../config/environment.ts';
-import { loadConfig } from '../config/load-config.ts';
-import { ConfigError } from '../config/problem.ts';
-import { findService, readCredential, selectUpstream } from '../find-service.ts';
+import { rejectProblems } from '../config/problem.ts';
+import { findTarget } from '../find-service.ts';
 import { Pace, type PaceOptions } from '../import/pace.ts';
 import { printNote } from '../import/report.ts';
 import { ImportError } from '../import/results.ts';
 import { formatLogLine } from '../readable-log.ts';
 import { catchStopSignals } from '../signals.ts';
-
-/** Variable with the key: that of the import, which has the same people. */
-export const KEY_VARIABLE = 'NOTIGRAPH_IMPORT_KEY';
-
-const QUESTION = 'API key of the service (not shown): ';
 
 /** Default of `--max-wait`, in seconds. */
 const DEFAULT_MAX_WAIT = 600;
@@ -45,6 +38,9 @@ const OF_CLIENTS = GATEWAY_TABLE.pick({
 /** Largest response of the gateway. The limit of the service's responses is that of the configuration. */
 const MAX_RESPONSE_BYTES = 1024 ** 3;
 
+/** Maximum length of the id of a request. */
+const MAX_REQUEST_ID = 128;
+
 /** Tries after which an operation has failed although the service works. */
 const MAX_TRIES = 5;
 
@@ -61,12 +57,6 @@ const FATAL: ReadonlyMap<string, string> = new Map([
   ['UNAUTHENTICATED', 'Correct the API key'],
   ['AUDIT_UNAVAILABLE', 'Correct audit.to, so that lines can be written'],
 ]);
-
-/** Operation of GraphQL, and the form of its data. */
-export interface Operation<Data> {
-  text: string;
-  data: z.ZodType<Data>;
-}
 
 const ERROR = z.object({
   message: z.string(),
@@ -100,39 +90,36 @@ export class OperationError extends Error {
   }
 }
 
-interface OperationsOptions {
-  words: PaceOptions['words'];
-  /** Whether operations write, with lines in the audit log if one is configured. */
-  writes: boolean;
-}
-
 /** Operations with one API key, one after the other. */
 export class Operations extends Pace {
   readonly #gateway: Gateway;
   readonly #authorization: string;
+  readonly #command: string;
   readonly #stopping: AbortSignal;
 
   constructor(gateway: Gateway, authorization: string, options: PaceOptions) {
     super(options);
     this.#gateway = gateway;
     this.#authorization = authorization;
+    this.#command = options.words.command;
     this.#stopping = options.stopping;
   }
 
   /**
    * Reads from the service, again after temporary failures.
    *
-   * @param requestId what the service and the audit log have as the id of the request
+   * @param schema form of the data
+   * @param id whom it is about. The service and the audit log have it in the id of the request
    * @throws {OperationError} if it fails although the service works
    * @throws {ImportError} if no operation can succeed, or the command is stopping
    */
-  async read<Data>({ text, data }: Operation<Data>, variables: object, requestId: string): Promise<Data> {
+  async read<Data>(query: string, schema: z.ZodType<Data>, variables: object, id: string): Promise<Data> {
     let isUnknown = false;
     for (let tries = 0, failures = 0; ; tries += 1) {
-      const { data: found, errors: [error] = [] } = await this.#send(text, variables, requestId);
+      const { data, errors: [error] = [] } = await this.#send(query, variables, id);
       if (error === undefined) {
         this.answered();
-        return data.parse(found);
+        return schema.parse(data);
       }
       const { message, extensions } = error;
       const { code, outcome, upstream } = extensions;
@@ -161,20 +148,25 @@ export class Operations extends Pace {
    *
    * @throws {OperationError | ImportError} as `read` does
    */
-  async write(text: string, variables: object, requestId: string): Promise<void> {
-    const { result } = await this.read({ text, data: WRITTEN }, variables, requestId);
+  async write(mutation: string, variables: object, id: string): Promise<void> {
+    const { result } = await this.read(mutation, WRITTEN, variables, id);
     if (result.code !== undefined && result.code !== 'NOT_FOUND') {
       throw new OperationError(result.code, result.message ?? '', false);
     }
   }
 
-  async #send(query: string, variables: object, requestId: string): Promise<z.output<typeof RESPONSE>> {
+  async #send(query: string, variables: object, id: string): Promise<z.output<typeof RESPONSE>> {
+    const name = /^[\w.:-]+$/.test(id) ? id : Buffer.from(id).toString('base64url'); // A header can't have every id.
     if (!(await this.turn())) {
       this.#stopping.throwIfAborted();
     }
     const response = await this.#gateway.fetch(this.#gateway.endpoint, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: this.#authorization, 'x-request-id': requestId },
+      headers: {
+        'content-type': 'application/json',
+        authorization: this.#authorization,
+        'x-request-id': `${this.#command}-${name}`.slice(0, MAX_REQUEST_ID),
+      },
       body: JSON.stringify({ query, variables }),
     });
     return RESPONSE.parse(await response.json());
@@ -182,7 +174,7 @@ export class Operations extends Pace {
 
   /** Whether the service answers another read. */
   async #answers(): Promise<boolean> {
-    const { errors: [error] = [] } = await this.#send(PROBE, {}, 'probe');
+    const { errors: [error] = [] } = await this.#send(PROBE, {}, '');
     return !TEMPORARY.has(String(error?.extensions.code));
   }
 
@@ -195,36 +187,21 @@ export class Operations extends Pace {
 /**
  * Opens the operations of a command, which Ctrl-C ends after the current one.
  *
+ * @param command what it does, as in the ids of its requests
+ * @param writes whether operations write, with lines in the audit log if one is configured
  * @throws {ConfigError} if the configuration is invalid, or there is no service or key
  */
 export async function openOperations(
   commandLine: CommandLine,
   host: Process,
-  { words, writes }: OperationsOptions,
+  command: string,
+  writes: boolean,
 ): Promise<Operations> {
-  const { options, problems: usage } = commandLine;
-  const problems = [...usage];
-  const rate = readInteger(options, 'rate', [1, 999_999], problems);
-  const maxWait = readInteger(options, 'max-wait', [0, 999_999], problems) ?? DEFAULT_MAX_WAIT;
-  const environment = readEnvironment(host.env);
-  const { config } = loadConfig({ options, problems }, environment);
-  const { url, settings } = findService(
-    config,
-    options.name,
-    `to ${words.command === 'export' ? 'read' : 'erase'} from`,
-  );
-  const authorization = await readCredential(options['key-file'], environment.values[KEY_VARIABLE], host, QUESTION);
-  if (authorization === undefined) {
-    throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE}, or use --key-file.`]);
-  }
-  const { upstreams = {} } = config;
-  const name = selectUpstream(Object.keys(upstreams), options.name);
-  const entry = name === undefined ? undefined : upstreams[name];
-  // With its name, which is in the audit log.
-  const service =
-    name === undefined || entry === undefined
-      ? { upstream: url.href }
-      : { upstreams: { [name]: { ...entry, default: true } } };
+  const problems: string[] = [];
+  const rate = readInteger(commandLine.options, 'rate', [1, 999_999], problems);
+  const maxWait = readInteger(commandLine.options, 'max-wait', [0, 999_999], problems) ?? DEFAULT_MAX_WAIT;
+  rejectProblems(problems);
+  const { name, url, settings, credential } = await findTarget(commandLine, host, `to ${command} people`);
   const { audit, mcp: _mcp, clientTokens: _tokens, trustedProxies: _proxies, ...others } = settings;
   const note = (text: string) => printNote(host, text);
   const stopping = new AbortController();
@@ -232,7 +209,8 @@ export async function openOperations(
     {
       ...others,
       ...OF_CLIENTS.parse({}),
-      ...service,
+      // With its name, which is in the audit log.
+      ...(name === undefined ? { upstream: url.href } : { upstreams: { [name]: { url: url.href, default: true } } }),
       ...(writes && audit && { audit }),
       cache: false,
       maxRetries: 0, // Each try waits for its turn.
@@ -248,11 +226,12 @@ export async function openOperations(
   catchStopSignals(host, {
     stop() {
       note('Stopping after the current call. Press Ctrl-C again to quit now.');
-      stopping.abort(new ImportError(`The ${words.command} was stopped.`));
+      stopping.abort(new ImportError('Stopped. Run the same command again.'));
     },
     quit: () => host.exit(1),
     signals: ['SIGINT', 'SIGTERM', 'SIGHUP'],
   });
+  const words = { command, item: 'call', items: 'people' };
   const pace = { words, note, rate, maxWaitMs: maxWait * 1_000, stopping: stopping.signal };
-  return new Operations(gateway, authorization, pace);
+  return new Operations(gateway, credential, pace);
 }

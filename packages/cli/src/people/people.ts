@@ -7,7 +7,7 @@ import { findIdProblem } from '../../../../src/upstream/transport/path.ts';
 import type { CommandLine } from '../command.ts';
 import { readNamedFile, rejectProblems } from '../config/problem.ts';
 import { findFileProblem } from '../files.ts';
-import type { Operation, Operations } from './operations.ts';
+import type { Operations } from './operations.ts';
 
 /** Maximum size of a file with ids: about a million. */
 const MAX_FILE_BYTES = 32 * 1024 * 1024;
@@ -72,41 +72,28 @@ export function readPeople({ args: [id], options, problems: usage }: CommandLine
   return Array.from(people, ([subscriberId, line]) => ({ line, subscriberId }));
 }
 
-/** Returns the id of requests about a person: it has the person's id, or that as Base64url if a header can't. */
-export const requestIdOf = (command: string, id: string): string =>
-  `${command}-${/^[\w.:-]+$/.test(id) ? id : Buffer.from(id).toString('base64url')}`.slice(0, 128);
-
 /** As many as a page can have. */
 const TOPICS_PER_PAGE = 10;
 
-const TOPICS: Operation<{ topics: { totalCount: number; topics: Topic[] } | null }> = {
-  text: `query ($page: Int!) {
-    topics(page: $page, pageSize: ${TOPICS_PER_PAGE}) { totalCount topics { key name subscriberIds } }
-  }`,
-  data: z.object({
-    topics: z
-      .object({
-        totalCount: z.number(),
-        topics: z.array(z.object({ key: z.string(), name: z.string(), subscriberIds: z.array(z.string()) })),
-      })
-      .nullable(),
-  }),
-};
+const TOPIC = z.object({ key: z.string(), name: z.string() });
 
-interface Topic {
-  key: string;
-  name: string;
-  subscriberIds: readonly string[];
-}
+const TOPICS = z.object({
+  topics: z
+    .object({ totalCount: z.number(), topics: z.array(TOPIC.extend({ subscriberIds: z.array(z.string()) })) })
+    .nullable(),
+});
 
 /** Topics of people, by their ids. */
-export type TopicsOf = ReadonlyMap<string, Pick<Topic, 'key' | 'name'>[]>;
+export type TopicsOf = ReadonlyMap<string, z.output<typeof TOPIC>[]>;
 
 /** Reads all topics, once for all people: the service has no list of those of one person. */
-export async function findTopics(operations: Operations, people: Iterable<string>, command: string): Promise<TopicsOf> {
-  const found = new Map(Array.from(people, (id): [string, Pick<Topic, 'key' | 'name'>[]] => [id, []]));
+export async function findTopics(operations: Operations, people: readonly Person[]): Promise<TopicsOf> {
+  const found = new Map(people.map(({ subscriberId }): [string, z.output<typeof TOPIC>[]] => [subscriberId, []]));
+  const query = `query ($page: Int!) {
+    topics(page: $page, pageSize: ${TOPICS_PER_PAGE}) { totalCount topics { key name subscriberIds } }
+  }`;
   for (let page = 0, more = true; more; page += 1) {
-    const { topics } = await operations.read(TOPICS, { page }, `${command}-topics`);
+    const { topics } = await operations.read(query, TOPICS, { page }, 'topics');
     for (const { key, name, subscriberIds } of topics?.topics ?? []) {
       for (const id of subscriberIds) {
         const own = found.get(id);
@@ -119,4 +106,28 @@ export async function findTopics(operations: Operations, people: Iterable<string
     more = (page + 1) * TOPICS_PER_PAGE < (topics?.totalCount ?? 0);
   }
   return found;
+}
+
+const SUBSCRIBER = z.object({ subscriber: z.looseObject({}).nullable() });
+
+/** Reads fields of a subscriber; null if there is none. */
+export async function readSubscriber(operations: Operations, id: string, fields = 'subscriberId') {
+  const query = `query ($id: ID!) { subscriber(subscriberId: $id) { ${fields} } }`;
+  return (await operations.read(query, SUBSCRIBER, { id }, id)).subscriber;
+}
+
+const MESSAGES = z.object({
+  messages: z.object({ hasMore: z.boolean(), messages: z.array(z.looseObject({ id: z.string() })) }).nullable(),
+});
+
+/** Reads the messages of a subscriber, page by page. Without a subscriber there are none. */
+export async function* readMessages(operations: Operations, id: string, fields = '') {
+  const query = `query ($id: ID!, $page: Int!) {
+    messages(subscriberId: $id, page: $page, limit: 100) { hasMore messages { id ${fields} } }
+  }`;
+  for (let page = 0, more = true; more; page += 1) {
+    const { messages } = await operations.read(query, MESSAGES, { id, page }, id);
+    yield messages?.messages ?? [];
+    more = messages?.hasMore === true && messages.messages.length > 0;
+  }
 }
