@@ -1,6 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { runCommand } from '../../../test/support/command.ts';
+import { blocks, read } from '../../../test/support/docs.ts';
 import { guards } from '../../../test/support/guards.ts';
 import { runNotigraph, spawnNotigraph } from '../../../test/support/process.ts';
 import { subscriber } from '../../../test/support/records.ts';
@@ -136,6 +137,20 @@ it('without --yes, erase shows what would be erased, and sends no write', async 
   expect(stdout).not.toContain(KEY);
   expect(sent()).toEqual([]);
   expect(people.has('ann')).toBe(true);
+});
+
+it('prints what docs/data-protection.md shows', async () => {
+  const { run } = await setUp({
+    messages: { 'user-17': ids('m', 12) },
+    topics: { news: ['user-17'], offers: ['user-17'] },
+  });
+  const printed = [
+    '$ notigraph subscribers erase user-17',
+    ...(await run('erase', 'user-17')).stdout.split('\n').slice(0, 2),
+    '$ notigraph subscribers erase user-17 --yes',
+    ...(await run('erase', 'user-17', '--yes')).stdout.split('\n').slice(0, 2),
+  ];
+  expect(blocks(read('docs/data-protection.md'), 'console')[1]?.trimEnd().split('\n')).toEqual(printed);
 });
 
 it('erase deletes in the only order that finds everything, then checks, and leaves other people as they are', async () => {
@@ -468,6 +483,24 @@ it('settings for clients of the gateway stand in no way, and the audit log has e
       ['PENDING', 'APPLIED'].map((outcome) => `erase-ann ${field} ${outcome}`),
     ),
   );
+});
+
+it('the audit log names the service, if there are several, and has ids that no header can have in another form', async () => {
+  const { optionsOf, folder, readLines } = await setUp({ messages: { 'ann@mail.example': [] } });
+  const { env, ...options } = optionsOf('erase', 'ann@mail.example', '--yes', '--name', 'eu');
+  const { NOTIGRAPH_UPSTREAM: url, ...others } = env;
+  const config = {
+    audit: { to: { file: folder.path('audit.jsonl') } },
+    maxRetries: 3,
+    upstreams: {
+      eu: { url, pathPrefix: '/eu', hosts: ['eu.example.com'], maxRetries: 3 },
+      us: { url: 'http://127.0.0.1:9', default: true },
+    },
+  };
+  const given = { ...others, NOTIGRAPH_CONFIG_TEXT: JSON.stringify(config) };
+  expect(await runCommand({ ...options, env: given })).toMatchObject({ code: 0, stderr: '' });
+  const requestId = `erase-${Buffer.from('ann@mail.example').toString('base64url')}`;
+  expect(await readLines('audit.jsonl')).toMatchObject([{ upstream: 'eu', field: 'deleteSubscriber', requestId }]);
 });
 
 it('nothing is erased without a line in a required audit log', async () => {

@@ -12,7 +12,7 @@ import { isRecord } from '../../../../src/lib/is-record.ts';
 import type { SubscriberFields } from '../../../../src/upstream/endpoints.ts';
 import { CommandError, ConfigError } from '../config/problem.ts';
 
-/** Ends an import that can be resumed. The message is for the operator. */
+/** Ends an import, or another command for subscribers, that can be resumed. The message is for the operator. */
 export class ImportError extends CommandError {
   override readonly name = 'ImportError';
 }
