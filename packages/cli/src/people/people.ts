@@ -3,7 +3,7 @@
 import { lstatSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { findIdProblem } from '../../../../src/upstream/transport/path.ts';
+import { findIdProblem } from '../../../../src/upstream/input-rules.ts';
 import type { CommandLine } from '../command.ts';
 import { readNamedFile, rejectProblems } from '../config/problem.ts';
 import { findFileProblem } from '../files.ts';
