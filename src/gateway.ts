@@ -25,6 +25,7 @@ import type { NodeMessage } from './http/message.ts';
 import { createListener, createRequestReader, type NodeReply } from './http/node-adapter.ts';
 import { createPipeline, createRequestStates, type HttpParts, RunningRequests } from './http/pipeline.ts';
 import { createRespond } from './http/respond.ts';
+import { headOf } from './http/response-head.ts';
 import { createRouter } from './http/router.ts';
 import { createKnownHosts, createUpstreamSelector } from './http/select-upstream.ts';
 import { createIdentifySession, type SessionResult } from './http/sessions.ts';
@@ -319,7 +320,7 @@ export function buildGateway(
     fetch: createFetchHandler(handle, running),
     listener: createListener(handle, running),
     isPage: createRequestReader((request) => settings.graphiql !== false && findPage(request) !== undefined),
-    refusalHeaders: createRequestReader((request) => cors.headers(request)),
+    refusalHeaders: createRequestReader((request) => headOf(cors, request)),
     endpoint,
     checkUpstream: () => upstreams.check(),
     async serveMcp(streams) {

@@ -24,7 +24,7 @@ import {
 } from 'graphql';
 import { isRecord } from '../lib/is-record.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
-import { listAny } from '../settings/define.ts';
+import { listAny } from '../lib/words.ts';
 import { readSecret } from '../settings/kinds.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import { badUserInput } from './arguments.ts';

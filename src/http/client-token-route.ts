@@ -12,6 +12,7 @@ import { requireJson } from './head.ts';
 import { type HandleRequest, type IncomingRequest, REQUEST_ID, toRequestId } from './message.ts';
 import { parseBody, readBody } from './params.ts';
 import type { HttpParts } from './pipeline.ts';
+import { headOf } from './response-head.ts';
 
 const MAX_BODY_BYTES = 16 * 1024;
 
@@ -48,7 +49,7 @@ export function createClientTokenRoute(
     const requestId = toRequestId(request.header(REQUEST_ID));
     const respond = (status: number, body: object, headers: Readonly<Record<string, string>> = {}) => ({
       status,
-      headers: cors.headers(request, { 'content-type': 'application/json', ...headers }, requestId),
+      headers: headOf(cors, request, { 'content-type': 'application/json', ...headers }, requestId),
       body: JSON.stringify(body),
     });
     try {

@@ -1,10 +1,10 @@
-// Decides which web pages of other origins may send requests and read responses (CORS), in the headers that all responses have.
+// Decides which web pages of other origins may send requests and read responses (CORS).
 
 import type { Logger } from 'pino';
 import type { ClientKind, ClientRules, RulesByClientKind } from '../auth/identity.ts';
 import { limitLines } from '../lib/line-limit.ts';
 import { toPrintable } from '../lib/text.ts';
-import { type IncomingRequest, type OutgoingResponse, REQUEST_ID, toRequestId } from './message.ts';
+import type { IncomingRequest, OutgoingResponse } from './message.ts';
 
 /** Response headers that web pages may read. */
 const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset';
@@ -56,24 +56,7 @@ export function createCors(
   }
 
   return {
-    /**
-     * Puts the head of a response together: the headers that every response has, also one that refuses the request, and its own.
-     *
-     * @param own headers of the response itself. @default none
-     * @param requestId id of the request. @default that of the client, or a new one
-     */
-    headers(
-      request: IncomingRequest,
-      own: OutgoingResponse['headers'] = NO_HEADERS,
-      requestId = toRequestId(request.header(REQUEST_ID)),
-    ): OutgoingResponse['headers'] {
-      const common = corsHeaders(request);
-      // Caches must not store a response: those of one path differ by credential and body.
-      const head = { 'cache-control': 'no-store', [REQUEST_ID]: requestId, ...common, ...own };
-      return own.vary === undefined || common.vary === undefined
-        ? head
-        : { ...head, vary: `${own.vary}, ${common.vary}` };
-    },
+    headers: corsHeaders,
     allows,
     /** Responds to a preflight. The origins of all kinds of clients are allowed, because a preflight contains no credential. */
     preflight(request: IncomingRequest): OutgoingResponse {

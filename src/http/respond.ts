@@ -14,6 +14,7 @@ import { type AdmissionAllowance, rateLimitHeaders } from './admission.ts';
 import { readClientName } from './client-name.ts';
 import { InvalidDocument } from './engine.ts';
 import type { HttpParts, RequestEnd, RequestState, Respond } from './pipeline.ts';
+import { headOf } from './response-head.ts';
 
 interface Content {
   status: number;
@@ -80,7 +81,7 @@ export function createRespond(
     trace?.end(entry);
     log(entry);
     const own = { 'content-type': mediaType, ...limitHeaders(allowance, cost, usage, errors), ...headers };
-    return { status, headers: cors.headers(request, own, requestId), body: text };
+    return { status, headers: headOf(cors, request, own, requestId), body: text };
   };
 }
 

@@ -3,6 +3,7 @@
 import type { Cors } from './cors.ts';
 import { pathOf } from './head.ts';
 import type { HandleRequest, IncomingRequest, OutgoingResponse } from './message.ts';
+import { headOf } from './response-head.ts';
 
 /** Route of a request for a page or one of its files; undefined for any other request. */
 export type FindPage = (request: IncomingRequest) => (() => Promise<OutgoingResponse>) | undefined;
@@ -34,7 +35,7 @@ export function createRouter(
     responding: OutgoingResponse | Promise<OutgoingResponse>,
   ): Promise<OutgoingResponse> {
     const response = await responding;
-    return { ...response, headers: cors.headers(request, response.headers) };
+    return { ...response, headers: headOf(cors, request, response.headers) };
   }
 
   return (request) => {

@@ -11,6 +11,7 @@ import { pathOf, readHead } from '../http/head.ts';
 import { type IncomingRequest, type OutgoingResponse, toRequestId } from '../http/message.ts';
 import { parseBody, readBody } from '../http/params.ts';
 import { type HttpParts, type Respond, RunningRequests } from '../http/pipeline.ts';
+import { headOf } from '../http/response-head.ts';
 import { withUpstream } from '../http/select-upstream.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { findMessageProblem, type McpStreams } from './messages.ts';
@@ -92,7 +93,7 @@ export function createMcp(
       const { connection: _, 'cache-control': __, ...own } = Object.fromEntries(response.headers);
       const body = new Uint8Array(await response.arrayBuffer()); // It may have the form of a stream, but ends with the last result.
       logger[hasOwnLine ? 'debug' : 'info']({ requestId, method, httpStatus: response.status }, 'mcp');
-      const headers = cors.headers(request, own, requestId);
+      const headers = headOf(cors, request, own, requestId);
       return { status: response.status, headers, body: body.length === 0 ? undefined : body };
     } catch (error) {
       return respond(state, { error });

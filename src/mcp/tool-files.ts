@@ -5,8 +5,8 @@ import type { DocumentLimits } from '../documents/limits.ts';
 import { createManifestFiles, type Manifest, ManifestError, shortenId } from '../documents/manifest.ts';
 import { shippedManifest } from '../documents/shipped-operations.ts';
 import { findDocumentProblem } from '../documents/validate.ts';
+import { suggest } from '../lib/words.ts';
 import type { McpSettings } from '../settings/clients.ts';
-import { suggest } from '../settings/define.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import { createTool, type Tool } from './tool.ts';
 

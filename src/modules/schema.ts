@@ -7,7 +7,7 @@ import { assertModule, clash, defineAll, defineModule, type GatewayModule, Modul
 import { wrapResolvers, wrapTypeResolvers } from '../graphql/resolvers.ts';
 import { describeScopes, elementsOf, findScopeProblem, type ModuleOf, scopesOfField } from '../graphql/scopes.ts';
 import { memoize, memoizeBySource } from '../lib/memoize.ts';
-import { unknownName } from '../settings/define.ts';
+import { unknownName } from '../lib/words.ts';
 import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
 import { feeds } from './types/feed.ts';

@@ -1,8 +1,9 @@
 // Validates settings, and describes their problems.
 
 import type { z } from 'zod';
+import { unknownSetting } from '../lib/words.ts';
 import { findConflicts } from './conflicts.ts';
-import { type SettingProblem, unknownSetting } from './define.ts';
+import type { SettingProblem } from './define.ts';
 import { findUnknownScopes } from './scopes.ts';
 import { GATEWAY_SETTINGS, GATEWAY_TABLE, type GatewaySettings } from './settings.ts';
 

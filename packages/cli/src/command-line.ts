@@ -1,6 +1,6 @@
 // Reads the command line, and options of one kind.
 
-import { listAny, unknownName } from '../../../src/settings/define.ts';
+import { listAny, unknownName } from '../../../src/lib/words.ts';
 import { COMMON_OPTIONS, type Command, type CommandLine, innerOf, isOptional } from './command.ts';
 import { ConfigError } from './config/problem.ts';
 

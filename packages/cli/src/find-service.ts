@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { isCredential } from '../../../src/auth/identity.ts';
-import { suggest } from '../../../src/settings/define.ts';
+import { suggest } from '../../../src/lib/words.ts';
 import type { CommandLine, Process } from './command.ts';
 import { readEnvironment } from './config/environment.ts';
 import { type Config, loadConfig } from './config/load-config.ts';

@@ -1,7 +1,7 @@
 // Checks the form of records, which plain JavaScript doesn't.
 
 import { z } from 'zod';
-import { unknownSetting } from '../../../src/settings/define.ts';
+import { unknownSetting } from '../../../src/lib/words.ts';
 import { findIdProblem } from '../../../src/upstream/input-rules.ts';
 import {
   CHANNELS,

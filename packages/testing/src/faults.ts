@@ -1,6 +1,6 @@
 // Failures of the service, as tests script them.
 
-import { unknownSetting } from '../../../src/settings/define.ts';
+import { unknownSetting } from '../../../src/lib/words.ts';
 import { findEndpoint, type Match, paramNamesOf } from './endpoints.ts';
 
 type Digit = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9;

@@ -3,8 +3,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { createGateway, type Gateway, type GatewayDeps, type GatewayOptions } from '../../../src/gateway.ts';
+import { unknownSetting } from '../../../src/lib/words.ts';
 import { createSchema, endpointsOf } from '../../../src/modules/schema.ts';
-import { unknownSetting } from '../../../src/settings/define.ts';
 import { GATEWAY_SETTINGS } from '../../../src/settings/settings.ts';
 import type { ParamsOf } from '../../../src/upstream/endpoint.ts';
 import { type Client, createClient } from '../../client/src/index.ts';

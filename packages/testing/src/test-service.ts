@@ -6,7 +6,7 @@ import { type Duplex, duplexPair, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayDeps } from '../../../src/gateway.ts';
-import { unknownName } from '../../../src/settings/define.ts';
+import { unknownName } from '../../../src/lib/words.ts';
 import { DEVELOPMENT, ENVIRONMENTS } from '../../sandbox/src/environments.ts';
 import { ApiError } from '../../sandbox/src/errors.ts';
 import { DEFAULT_RATE_LIMIT } from '../../sandbox/src/rate-limit.ts';

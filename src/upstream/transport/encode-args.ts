@@ -1,7 +1,8 @@
 // Encodes the arguments of a call as path, query, headers and body, and rejects those that can't be sent.
 
 import { isRecord } from '../../lib/is-record.ts';
-import { HEADER_VALUE, suggest } from '../../settings/define.ts';
+import { suggest } from '../../lib/words.ts';
+import { HEADER_VALUE } from '../../settings/define.ts';
 import type { DeclaredHeaders } from '../declaration/endpoint-options.ts';
 import { type CallArgs, type DeclaredEndpoint, invalidCall, type WriteOptions } from '../endpoint.ts';
 import { type InputIssue, invalidInput } from '../errors.ts';

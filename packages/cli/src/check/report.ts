@@ -6,9 +6,9 @@ import { shippedManifest } from '../../../../src/documents/shipped-operations.ts
 import type { GatewayModule } from '../../../../src/graphql/module.ts';
 import { elementsOf } from '../../../../src/graphql/scopes.ts';
 import { caught } from '../../../../src/lib/caught.ts';
+import { listAll } from '../../../../src/lib/words.ts';
 import { readTools } from '../../../../src/mcp/tool-files.ts';
 import { createSchema, endpointsOf, findUndeclared, ownerOf } from '../../../../src/modules/schema.ts';
-import { listAll } from '../../../../src/settings/define.ts';
 import { findEmptied } from '../../../../src/upstream/endpoint.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';

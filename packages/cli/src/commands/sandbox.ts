@@ -1,7 +1,7 @@
 // Runs the sandbox without a gateway, and resets it.
 
 import { createInterface } from 'node:readline';
-import { unknownName } from '../../../../src/settings/define.ts';
+import { unknownName } from '../../../../src/lib/words.ts';
 import { isTrait, TRAIT_NAMES } from '../../../sandbox/src/traits.ts';
 import type { Command, CommandLine, Process } from '../command.ts';
 import { readInteger } from '../command-line.ts';

@@ -17,7 +17,7 @@ import {
 import { FileError } from '../../../../src/files/text-file.ts';
 import { orUndefined } from '../../../../src/lib/caught.ts';
 import { isRecord, recordOf } from '../../../../src/lib/is-record.ts';
-import { unknownName } from '../../../../src/settings/define.ts';
+import { unknownName } from '../../../../src/lib/words.ts';
 import type { Environment, ReadFile } from './environment.ts';
 import { isPath } from './load-modules.ts';
 import { type Part, partOf, replaceIn, withKind } from './parts.ts';

@@ -1,7 +1,8 @@
 // Loads the configuration: merges the sources of the settings, and reports all problems at once.
 
 import { z } from 'zod';
-import { type SettingProblem, suggest } from '../../../../src/settings/define.ts';
+import { suggest } from '../../../../src/lib/words.ts';
+import type { SettingProblem } from '../../../../src/settings/define.ts';
 import { parseSettings } from '../../../../src/settings/parse.ts';
 import type { CommandLine } from '../command.ts';
 import { findFileProblems } from './check-files.ts';

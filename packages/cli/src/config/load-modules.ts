@@ -9,7 +9,7 @@ import type { GraphQLSchema } from 'graphql';
 import { type GatewayModule, isModule } from '../../../../src/graphql/module.ts';
 import { orUndefined } from '../../../../src/lib/caught.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
-import { listAny } from '../../../../src/settings/define.ts';
+import { listAny } from '../../../../src/lib/words.ts';
 import { ConfigError, type Locate, problemOf, rejectProblems } from './problem.ts';
 import type { Settings } from './settings.ts';
 

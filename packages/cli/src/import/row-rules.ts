@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { checkJson } from '../../../../src/graphql/json-values.ts';
 import { caught, orUndefined } from '../../../../src/lib/caught.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
-import { suggest } from '../../../../src/settings/define.ts';
+import { suggest } from '../../../../src/lib/words.ts';
 import type { SubscriberFields } from '../../../../src/upstream/endpoints.ts';
 import { findIdProblem, findProfileProblem } from '../../../../src/upstream/input-rules.ts';
 import { countOf } from '../text.ts';

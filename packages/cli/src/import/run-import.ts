@@ -4,7 +4,7 @@ import { lstatSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { isRecord } from '../../../../src/lib/is-record.ts';
-import { suggest } from '../../../../src/settings/define.ts';
+import { suggest } from '../../../../src/lib/words.ts';
 import { createJsonLogger } from '../../../../src/telemetry/json-logger.ts';
 import { isUpstreamError } from '../../../../src/upstream/errors.ts';
 import type { CommandLine, Process } from '../command.ts';
