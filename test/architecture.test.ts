@@ -134,7 +134,7 @@ it('a room is entered by its door: no file in a subfolder is imported from outsi
 /** Files at the doors that have more than eight, which are to become fewer. */
 const WIDE_DOORS: Readonly<Record<string, number>> = {
   'src/graphql': 16,
-  'src/http': 19,
+  'src/http': 16,
   'src/settings': 9,
   'src/telemetry': 9,
 };

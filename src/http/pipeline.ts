@@ -13,16 +13,16 @@ import { createCondition, isPromise } from '../lib/promises.ts';
 import type { Scope } from '../settings/scopes.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { OperationTrace } from '../telemetry/operation-trace.ts';
-import { createNegotiateMediaType } from './accept.ts';
 import type { Admission, AdmissionAllowance } from './admission.ts';
-import { createAddressOf } from './client-address.ts';
 import type { Cors } from './cors.ts';
 import type { Prepare } from './engine.ts';
 import { bypassesCache, pathOf, queryOf, readHead } from './head.ts';
 import type { InFlightRequests } from './in-flight-requests.ts';
-import { lazyRequest } from './lazy-request.ts';
 import { type HandleRequest, type IncomingRequest, type OutgoingResponse, REQUEST_ID, toRequestId } from './message.ts';
 import { type Params, paramsFromBody, paramsFromQuery, parseBody, readBody, readFlags } from './params.ts';
+import { createNegotiateMediaType } from './request/accept.ts';
+import { createAddressOf } from './request/client-address.ts';
+import { lazyRequest } from './request/lazy-request.ts';
 import { type UpstreamSelector, withUpstream } from './select-upstream.ts';
 
 /** Request from its head to its response. Each step adds what it finds. */

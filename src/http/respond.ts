@@ -11,9 +11,9 @@ import { type AccessLogEntry, CLIENT_CLOSED } from '../telemetry/access-log.ts';
 import type { Usage } from '../telemetry/usage.ts';
 import type { RateLimitState } from '../upstream/errors.ts';
 import { type AdmissionAllowance, rateLimitHeaders } from './admission.ts';
-import { readClientName } from './client-name.ts';
 import { InvalidDocument } from './engine.ts';
 import type { HttpParts, RequestEnd, RequestState, Respond } from './pipeline.ts';
+import { readClientName } from './request/client-name.ts';
 import { headOf } from './response-head.ts';
 
 interface Content {

@@ -51,7 +51,8 @@ it('every shipped module has a name in configurations, and an entry of the packa
   expect(typed.filter(isEntry).toSorted()).toEqual(entries);
   for (const builder of ['scripts/build.ts', 'scripts/tsconfig.build.json']) {
     const built = (await readFile(builder, 'utf8')).match(/(?<=["'](?:\.\.\/)?src\/modules\/)[^"']+/g) ?? [];
-    expect(new Set(built)).toEqual(new Set([...files, 'index.ts']));
+    const builtEntries = built.filter((file) => file !== 'schema.ts'); // The build prints the subgraph with it.
+    expect(new Set(builtEntries)).toEqual(new Set([...files, 'index.ts']));
   }
 });
 

@@ -1,6 +1,6 @@
 // Gives the plugins of the engine a Fetch `Request`, built only for those that read it.
 
-import type { IncomingRequest } from './message.ts';
+import type { IncomingRequest } from '../message.ts';
 
 /**
  * Returns a Fetch `Request` that is built when a plugin first reads anything but its method. Building one costs as much as a pipeline step,

@@ -1,6 +1,6 @@
 // Reads the name that a client gives itself, for metrics and the log.
 
-import type { IncomingRequest } from './message.ts';
+import type { IncomingRequest } from '../message.ts';
 
 /** Name and version that a client gives itself, for metrics and the log. Not verified: any client can give any name. */
 interface ClientName {

@@ -1,9 +1,9 @@
 // Finds the IP address of a client behind trusted proxies, for the log.
 
 import { isIP } from 'node:net';
-import { parseIpRange } from '../lib/urls.ts';
-import type { GatewaySettings } from '../settings/settings.ts';
-import type { IncomingRequest } from './message.ts';
+import { parseIpRange } from '../../lib/urls.ts';
+import type { GatewaySettings } from '../../settings/settings.ts';
+import type { IncomingRequest } from '../message.ts';
 
 /**
  * Creates a function that returns the IP address of a client; undefined if it is not logged, or unknown. It believes only trusted proxies, each

@@ -1,6 +1,6 @@
 // Chooses the media type of a response by the header `Accept`.
 
-import { memoize } from '../lib/memoize.ts';
+import { memoize } from '../../lib/memoize.ts';
 
 const JSON_TYPE = 'application/json';
 const GRAPHQL_TYPE = 'application/graphql-response+json';
