@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { runCommand } from '../../../test/support/command.ts';
@@ -557,6 +558,30 @@ it('export of a file names who does not exist and what cannot be read, and expor
     ...['topic', 'topic', 'subscriber', 'message', 'preference', 'globalPreference'].map((kind) => `ben ${kind}`),
   ]);
   expect((await stat(folder.path('people.jsonl'))).mode & 0o777).toBe(0o600);
+});
+
+it('without the topics, nothing is erased or exported', async () => {
+  const forbidden = { status: 403, body: { statusCode: 403, message: 'no' } };
+  const { run, sent } = await setUp(two(), ({ path }) => (path.includes('/topics') ? forbidden : undefined));
+  for (const [command = '', ...options] of [['erase', '--yes'], ['erase'], ['export']]) {
+    const { code, stderr } = await run(command, 'ann', ...options);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^The topics can't be read: .*FORBIDDEN/),
+    });
+  }
+  expect(sent()).toEqual([]);
+});
+
+it('an export that a disk has no room for says so, and leaves no file', async () => {
+  const { optionsOf, folder } = await setUp({ messages: { ann: ids('m', 100) } });
+  const options = optionsOf('export', 'ann', '--output', 'people.jsonl');
+  const { code, stdout, stderr } = await runNotigraph({ ...options, maxFileBlocks: 2 });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(
+    /^The file people\.jsonl can't be written: file too large\. Fix this and run the same command again\.\n$/,
+  );
+  expect(existsSync(folder.path('people.jsonl'))).toBe(false);
 });
 
 it('an export that ends early leaves no file', async () => {

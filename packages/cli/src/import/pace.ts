@@ -83,12 +83,12 @@ export class Pace {
   }
 
   /** Notes that an item has failed. @throws {ImportError} if too many have, and none was applied in between */
-  failed(code: string, message: string): void {
+  failed(reason: string): void {
     const { items, command } = this.#options.words;
     this.#failures += 1;
     if (this.#failures >= MAX_FAILURES) {
       throw new ImportError(
-        `${MAX_FAILURES} ${items} in succession failed, so ${command} stopped. The last reason: ${message} (${code})`,
+        `${MAX_FAILURES} ${items} in succession failed, so ${command} stopped. The last reason: ${reason}`,
       );
     }
   }

@@ -164,7 +164,7 @@ async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
         sending.onFailure(line, failure);
         // Rows that failed before say nothing about the others.
         if (outcome === null) {
-          service.failed(failure.code, failure.message);
+          service.failed(`${failure.message} (${failure.code})`);
         }
         return;
       }

@@ -98,10 +98,10 @@ class Erasure {
       await this.#checkTopics(entries.filter(({ outcome }) => outcome === 'unchecked'));
       return undefined;
     } catch (error) {
-      if (!(error instanceof ImportError || error instanceof OperationError)) {
+      if (!(error instanceof ImportError)) {
         throw error;
       }
-      return error instanceof OperationError ? `The topics can't be read: ${describe(error)}` : error.message;
+      return error.message;
     }
   }
 
@@ -115,7 +115,7 @@ class Erasure {
         throw error;
       }
       this.#fail(entry, error);
-      this.#operations.failed(error.code, error.message);
+      this.#operations.failed(error.message);
       return;
     }
     this.#operations.succeeded();
@@ -207,7 +207,7 @@ class Erasure {
   #fail(entry: Entry, error: OperationError): void {
     const { code, message, isUnknown } = error;
     Object.assign(entry, { outcome: isUnknown ? 'unknown' : 'failed', code, message } satisfies Partial<Entry>);
-    printNote(this.#host, withoutControls(`${entry.subscriberId}: ${describe(error)}`));
+    printNote(this.#host, withoutControls(`${entry.subscriberId}: ${message}`));
   }
 
   #print(text: string): void {
@@ -224,8 +224,6 @@ class Erasure {
 }
 
 const isEmpty = ({ topics, messages, subscriber }: Entry): boolean => topics.length + messages === 0 && !subscriber;
-
-const describe = ({ code, message }: OperationError): string => `${message} (${code})`;
 
 /** Topics that a line names. */
 const NAMED = 5;

@@ -1,6 +1,6 @@
 // Exports what the service has of people, as JSON lines.
 
-import { closeSync, constants, lstatSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, rmSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { CommandLine, Process } from '../command.ts';
 import { printNote } from '../import/report.ts';
@@ -25,8 +25,9 @@ export async function runExport(commandLine: CommandLine, host: Process): Promis
   const people = readPeople(commandLine, 'output');
   await using operations = await openOperations(commandLine, host, 'export', false);
   const { output } = commandLine.options;
-  const file = output === undefined ? undefined : openOutput(output);
+  let file: number | undefined;
   try {
+    file = output === undefined ? undefined : openPrivateFile(output, constants.O_WRONLY | constants.O_TRUNC);
     const topics = await findTopics(operations, people);
     for (const { subscriberId } of people) {
       const note = (text: string) => {
@@ -43,22 +44,17 @@ export async function runExport(commandLine: CommandLine, host: Process): Promis
       await exportPerson(subscriberId, operations, write, note);
     }
   } catch (error) {
-    if (output !== undefined && lstatSync(output).isFile()) {
+    if (output === undefined || !(error instanceof Error)) {
+      throw error;
+    }
+    if (file !== undefined) {
       rmSync(output); // A part of it would be taken for all of it.
     }
-    throw explainFileError(error, output ?? '');
+    throw explainFileError(Object.assign(error, { path: output }), '');
   } finally {
     if (file !== undefined) {
       closeSync(file);
     }
-  }
-}
-
-function openOutput(path: string): number {
-  try {
-    return openPrivateFile(path, constants.O_WRONLY | constants.O_TRUNC);
-  } catch (error) {
-    throw explainFileError(error, '');
   }
 }
 
@@ -72,11 +68,13 @@ async function exportPerson(
   async function part(what: string, step: () => Promise<void>): Promise<void> {
     try {
       await step();
+      operations.succeeded();
     } catch (error) {
       if (!(error instanceof OperationError)) {
         throw error;
       }
-      note(`the ${what} can't be read: ${error.message} (${error.code})`);
+      note(`the ${what} can't be read: ${error.message}`);
+      operations.failed(error.message);
     }
   }
 

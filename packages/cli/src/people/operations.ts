@@ -84,7 +84,7 @@ export class OperationError extends Error {
   readonly isUnknown: boolean;
 
   constructor(code: string, message: string, isUnknown: boolean) {
-    super(message);
+    super(`${message} (${code})`);
     this.code = code;
     this.isUnknown = isUnknown;
   }

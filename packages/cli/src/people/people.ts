@@ -7,7 +7,8 @@ import { findIdProblem } from '../../../../src/upstream/input-rules.ts';
 import type { CommandLine } from '../command.ts';
 import { readNamedFile, rejectProblems } from '../config/problem.ts';
 import { findFileProblem } from '../files.ts';
-import type { Operations } from './operations.ts';
+import { ImportError } from '../import/results.ts';
+import { OperationError, type Operations } from './operations.ts';
 
 /** Maximum size of a file with ids: about a million. */
 const MAX_FILE_BYTES = 32 * 1024 * 1024;
@@ -86,14 +87,20 @@ const TOPICS = z.object({
 /** Topics of people, by their ids. */
 export type TopicsOf = ReadonlyMap<string, z.output<typeof TOPIC>[]>;
 
-/** Reads all topics, once for all people: the service has no list of those of one person. */
+/**
+ * Reads all topics, once for all people: the service has no list of those of one person.
+ *
+ * @throws {ImportError} if they can't be read
+ */
 export async function findTopics(operations: Operations, people: readonly Person[]): Promise<TopicsOf> {
   const found = new Map(people.map(({ subscriberId }): [string, z.output<typeof TOPIC>[]] => [subscriberId, []]));
   const query = `query ($page: Int!) {
     topics(page: $page, pageSize: ${TOPICS_PER_PAGE}) { totalCount topics { key name subscriberIds } }
   }`;
   for (let page = 0, more = true; more; page += 1) {
-    const { topics } = await operations.read(query, TOPICS, { page }, 'topics');
+    const { topics } = await operations.read(query, TOPICS, { page }, 'topics').catch((error: unknown) => {
+      throw error instanceof OperationError ? new ImportError(`The topics can't be read: ${error.message}`) : error;
+    });
     for (const { key, name, subscriberIds } of topics?.topics ?? []) {
       for (const id of subscriberIds) {
         const own = found.get(id);
