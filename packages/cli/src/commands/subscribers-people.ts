@@ -13,7 +13,7 @@ const OPTIONS: readonly CommandOption[] = [
 
 export const subscribersErase: Command = {
   name: 'subscribers erase',
-  summary: 'Deletes people with their messages, or shows what it would delete.',
+  summary: 'Deletes people with their messages.',
   args: ['[ID]'],
   options: [
     { name: 'yes', short: 'y', description: 'Erase. Without it, nothing is changed: you see what would be erased.' },
