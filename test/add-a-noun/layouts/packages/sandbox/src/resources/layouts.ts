@@ -1,10 +1,10 @@
 // Table and endpoints of layouts.
 
-import { DEVELOPMENT } from '../../../../../../../packages/sandbox/src/environments.ts';
-import { ApiError } from '../../../../../../../packages/sandbox/src/errors.ts';
-import { createId, sampleId } from '../../../../../../../packages/sandbox/src/ids.ts';
-import { dataResponse } from '../../../../../../../packages/sandbox/src/response.ts';
+import { DEVELOPMENT } from '../environments.ts';
+import { ApiError } from '../errors.ts';
+import { createId, sampleId } from '../ids.ts';
 import type { Resource } from '../resource.ts';
+import { dataResponse } from '../response.ts';
 import { text } from '../rows.ts';
 
 export const resource: Resource = {
