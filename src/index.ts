@@ -4,4 +4,5 @@
 // Everything else is internal and can change in any version: the schema builder, the upstream client, the plugins and the configuration of
 // the process. The sandbox is available only through the `notigraph` command. The package contains the schema as `schema/schema.graphql`.
 
+export { ERROR_CODES, type ErrorCode, type ErrorCodeEntry } from './errors/codes.ts';
 export { createGateway, type Gateway, type GatewayDeps, type GatewayOptions } from './gateway.ts';

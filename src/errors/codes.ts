@@ -1,5 +1,6 @@
 // Codes of the errors that clients see, and refusals: they reject a request before it is executed.
 
+/** Meaning of a code, and the remedy. */
 export interface ErrorCodeEntry {
   /** HTTP status of a request that is rejected with this code. Codes without one occur only in executed operations (200). */
   status?: number;
@@ -181,6 +182,7 @@ export const ERROR_CODES = {
   },
 } as const satisfies Record<string, ErrorCodeEntry>;
 
+/** Code of an error in a response. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 /** Codes that a request can be refused with before it is executed. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ERROR_CODES, type ErrorCodeEntry } from '../../src/errors/codes.ts';
+import { ERROR_CODES, type ErrorCodeEntry } from '../../src/index.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 
