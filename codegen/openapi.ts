@@ -144,7 +144,7 @@ export function writeResponses(): string {
   }
 
   const members = shapes.map(([endpoint, shape]) => `  ${endpoint}: ${JSON.stringify(shape)},\n`).join('');
-  return `import type { Shape } from '../response-form.ts';
+  return `import type { Shape } from '../declaration/response-form.ts';
 
 /** Shapes of successful responses without their envelope, from the service's OpenAPI document. An endpoint that responds without a body has none. */
 export const RESPONSES: Readonly<Partial<Record<string, Shape>>> = {
