@@ -112,7 +112,9 @@ const MEASURES: readonly Measure[] = [
 function measureTable(measure: Measure, { workloads, subjects }: Pick<Results, 'workloads' | 'subjects'>): Table {
   const columns = subjects.filter(({ name }) => name !== CACHED.name);
   const faults: string[] = [];
-  const rows = workloads.map(({ key, title, judgedBy, subjects: outcomes }) => {
+  // Of B1, few requests are sent: their CPU time says more about the round than about them.
+  const compared = workloads.filter(({ judgedBy }) => measure !== CPU_TIME || judgedBy !== 'time');
+  const rows = compared.map(({ key, title, judgedBy, subjects: outcomes }) => {
     const name = key.toUpperCase();
     const addition =
       measure === CPU_TIME ? `: ${title}` : measure === MULTIPLES && judgedBy !== 'cpu' ? ` (${judgedBy})` : '';

@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises';
-import { setTimeout } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
@@ -76,9 +75,11 @@ it('with logSample 0, only operations that fail or take a second have a line, an
   await groups('ApiKey good');
   await groups('ApiKey bad');
   const held = gateway.service.hold();
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
   const slow = groups('ApiKey slow');
   await held.arrived;
-  await setTimeout(1_000);
+  vi.advanceTimersByTime(1_000);
   held.release();
   await slow;
   expect(linesOf(gateway.log)).toMatchObject([{ code: 'UPSTREAM_ERROR' }, { ms: expect.any(Number) }]);

@@ -63,7 +63,11 @@ type Filter = { channel?: ChannelName; subscriberId?: string; transactionId?: re
 
 /** Declares the endpoints with which several modules read and delete messages, for the module that has the toolkit. */
 export const declareMessageEndpoints = ({ endpoint }: Toolkit) => ({
-  listMessages: endpoint('GET /v1/messages', { expect: 'page', identifiedBy: ['_id', 'id'] })
+  listMessages: endpoint('GET /v1/messages', {
+    expect: 'page',
+    identifiedBy: ['_id', 'id'],
+    selectedBy: ['subscriberId', 'transactionId'],
+  })
     .takes<{ query: Filter & { page: number; limit: number } }>()
     .returns<PageBody<MessageBody>>(),
   removeMessage: endpoint('DELETE /v1/messages/{messageId}', {

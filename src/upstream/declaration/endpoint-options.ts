@@ -39,6 +39,13 @@ export interface EndpointOptions<Form extends Expected, Headers extends Declared
    * @default none
    */
   recordIds?: readonly string[];
+  /**
+   * Parameters of the query with the id of a record whose items the list has. The service answers 404 if it has no such record; otherwise, a 404 for a
+   * path without parameters comes from something else.
+   *
+   * @default none
+   */
+  selectedBy?: readonly string[];
 }
 
 export interface OptionsOfReads {
@@ -102,6 +109,7 @@ const OPTIONS = options(
     identifiedBy: names().default([]),
     slashesInIds: flag(),
     recordIds: names().default([]),
+    selectedBy: names().default([]),
     cached: options(
       {
         resource: text(),

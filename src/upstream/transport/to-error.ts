@@ -36,7 +36,7 @@ interface FailedRequest extends Secrets, Pick<UpstreamRequest, 'path' | 'args'> 
   endpoint: CalledEndpoint;
 }
 
-type CalledEndpoint = Endpoint & Partial<Pick<DeclaredEndpoint, 'isShipped' | 'recordIds' | 'upsert'>>;
+type CalledEndpoint = Endpoint & Partial<Pick<DeclaredEndpoint, 'isShipped' | 'recordIds' | 'selectedBy' | 'upsert'>>;
 
 /** Redirects to another address, before the request was processed. After 303, it was. */
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
@@ -104,7 +104,7 @@ function describeOddId({ endpoint: { recordIds = [] }, args }: FailedRequest): s
  * the record whose id selects their items.
  */
 export function isForeign(
-  { route, isShipped = false }: CalledEndpoint,
+  { route, isShipped = false, selectedBy = [] }: CalledEndpoint,
   { status, body: { form, json } }: Pick<FailedResponse, 'status' | 'body'>,
   query: CallArgs['query'] = {},
 ): boolean {
@@ -116,7 +116,7 @@ export function isForeign(
     case 410: {
       const { statusCode } = isRecord(json) ? json : {};
       const isOwn = isShipped ? statusCode === 404 || statusCode === 410 : form === 'json' || form === 'none';
-      const isSelected = isShipped && Object.entries(query).some(([name, id]) => name.endsWith('Id') && id != null);
+      const isSelected = selectedBy.some((name) => query[name] != null);
       return !isOwn || !(route.includes('{') || isSelected) || saysNoRoute(json);
     }
     default:
