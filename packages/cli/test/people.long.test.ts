@@ -339,6 +339,20 @@ it('a deletion that was applied although its response was lost is no failure', a
   ]);
 });
 
+it('a deletion that may have been applied, and is refused when it is repeated, stays unknown', async () => {
+  let tries = 0;
+  const { run, readLines } = await setUp(two(), ({ method, path }) => {
+    if (method !== 'DELETE' || !path.endsWith('/messages/m1')) {
+      return undefined;
+    }
+    tries += 1;
+    return tries === 1 ? 'broken connection' : { status: 400, body: { statusCode: 400, message: 'in use' } };
+  });
+  const { code, stdout } = await run('erase', 'ann', '--yes', '--report', 'report.jsonl');
+  expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('may have been applied') });
+  expect(await readLines('report.jsonl')).toMatchObject([{ outcome: 'unknown', code: 'INVALID_INPUT' }]);
+});
+
 it('the check decides about a deletion of the subscriber whose outcome stays unknown', async () => {
   const { run, people } = await setUp(two(), ({ method, path }) => {
     if (method === 'DELETE' && path.endsWith('/subscribers/ann')) {

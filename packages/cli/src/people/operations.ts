@@ -114,12 +114,17 @@ export class Operations extends Pace {
    * @throws {ImportError} if no operation can succeed, or the command is stopping
    */
   async read<Data>(query: string, schema: z.ZodType<Data>, variables: object, id: string): Promise<Data> {
+    return schema.parse((await this.#run(query, variables, id)).data);
+  }
+
+  /** Runs an operation. Returns its data, and whether a write of an earlier try may have been applied. */
+  async #run(query: string, variables: object, id: string): Promise<{ data: unknown; isUnknown: boolean }> {
     let isUnknown = false;
     for (let tries = 0, failures = 0; ; tries += 1) {
       const { data, errors: [error] = [] } = await this.#send(query, variables, id);
       if (error === undefined) {
         this.answered();
-        return schema.parse(data);
+        return { data, isUnknown };
       }
       const { message, extensions } = error;
       const { code, outcome, upstream } = extensions;
@@ -149,9 +154,10 @@ export class Operations extends Pace {
    * @throws {OperationError | ImportError} as `read` does
    */
   async write(mutation: string, variables: object, id: string): Promise<void> {
-    const { result } = await this.read(mutation, WRITTEN, variables, id);
+    const { data, isUnknown } = await this.#run(mutation, variables, id);
+    const { result } = WRITTEN.parse(data);
     if (result.code !== undefined && result.code !== 'NOT_FOUND') {
-      throw new OperationError(result.code, result.message ?? '', false);
+      throw new OperationError(result.code, result.message ?? '', isUnknown);
     }
   }
 
