@@ -165,7 +165,7 @@ it.each([
     'is the same with `require` and `import`, and shares graphql with the plugins of a host',
     'plugin.cjs',
     PLUGIN_PROGRAM,
-    "[ 'createGateway' ] true\nstopped SAME\n",
+    "[ 'ERROR_CODES', 'createGateway' ] true\nstopped SAME\n",
   ],
   [
     'has a gateway for tests, which only that part loads with its database',
