@@ -11,7 +11,7 @@ import { type ServiceRequest, type ServiceResponse, startService } from '../../.
 
 guards('packages/cli/src/people/people.ts', 'readPeople');
 guards('packages/cli/src/people/people.ts', 'findTopics');
-guards('packages/cli/src/people/operations.ts', 'Operations.read');
+guards('packages/cli/src/people/operations.ts', 'Operations.#run');
 guards('packages/cli/src/people/operations.ts', 'Operations.write');
 guards('packages/cli/src/people/erase.ts', 'Erasure.#erase');
 guards('packages/cli/src/people/erase.ts', 'Erasure.#deleteMessages');
