@@ -199,10 +199,6 @@ export class UpstreamService {
   close(): Promise<void> {
     return this.#parts.pool.close();
   }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
 }
 
 /** Returns a sentence for a request without a response. */

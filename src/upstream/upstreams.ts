@@ -54,10 +54,12 @@ export class Upstreams {
       opened.map((parts) => {
         const { name, own, service } = parts;
         const { attemptTimeoutMs } = own;
-        const cached = cache && { store: cache.resource, settings: cacheSettings, address: cacheAddressOf(own) };
-        const target =
-          cached && new CachedService({ ...cached, kinds, emptied, service, attemptTimeoutMs, closing: this.#closing });
-        return [name, new UpstreamService(parts, cached && target && { cached, target })];
+        if (!cache || !cacheSettings) {
+          return [name, new UpstreamService(parts)];
+        }
+        const cached = { store: cache.resource, settings: cacheSettings, address: cacheAddressOf(own) };
+        const shared = { kinds, emptied, service, attemptTimeoutMs, closing: this.#closing };
+        return [name, new UpstreamService(parts, { cached, target: new CachedService({ ...cached, ...shared }) })];
       }),
     );
   }
