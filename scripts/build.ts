@@ -4,8 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build, type Rolldown, type SSROptions } from 'vite';
 import manifest from '../package.json' with { type: 'json' };
-import { printSubgraph } from '../src/graphql/federation.ts';
-import { createSchema } from '../src/modules/schema.ts';
+import { createSchema, printSdl } from '../src/modules/schema.ts';
 
 interface Bundle {
   folder: string;
@@ -131,5 +130,5 @@ for (const [name, bundle] of Object.entries(BUNDLES)) {
   }
 }
 if (names.length === 0) {
-  writeFileSync(new URL('../schema/subgraph.graphql', import.meta.url), printSubgraph(createSchema()));
+  writeFileSync(new URL('../schema/subgraph.graphql', import.meta.url), printSdl(createSchema(), true));
 }

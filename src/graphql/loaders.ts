@@ -6,7 +6,7 @@ import { ignoreRejection } from '../lib/promises.ts';
 import type { UpstreamClient } from '../upstream/calls.ts';
 import type { CallArgs, DeclaredEndpoint, ReadEndpoint } from '../upstream/endpoint.ts';
 import { assertPathIds } from '../upstream/input-rules.ts';
-import { badResponse, toId } from './sent-values.ts';
+import { badResponse, toId } from './values.ts';
 
 /** Endpoints with which records are read, and the name of a record, such as `workflow`, which is unique in the schema. */
 export type LoaderEndpoints = { readonly name: string } & (
@@ -70,6 +70,19 @@ export interface FieldContext {
   readonly upstream: UpstreamClient;
   readonly loaders: Loaders;
 }
+
+/** Returns the record that has this key, or null. */
+export type LoadByKey = (key: string, context: FieldContext) => Promise<object | null>;
+
+/**
+ * Identity of a type's records in a federated graph, declared as `extensions: { entity }` of the type: fields that identify a record, each with the
+ * function that loads it; null if the service has no endpoint that reads it.
+ */
+export class Entity extends Map<string, LoadByKey | null> {}
+
+/** Returns the entity of a type; undefined if other subgraphs can't refer to its records. */
+export const entityOf = ({ extensions }: { extensions: { entity?: unknown } }): Entity | undefined =>
+  extensions.entity instanceof Entity ? extensions.entity : undefined;
 
 /** Receiver of what loaders do, for reports of an operation's calls. */
 export interface LoaderReports {

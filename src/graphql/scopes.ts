@@ -14,7 +14,7 @@ import {
   isObjectType,
 } from 'graphql';
 import { isScope, type Scope } from '../settings/scopes.ts';
-import { entityOf } from './federation.ts';
+import { entityOf } from './loaders.ts';
 
 /** Declares the scope that a field requires, or all fields that return a type: `extensions: requireScopes('groups:read')`. */
 export const requireScopes = (scope: Scope): { scope: Scope } => ({ scope });

@@ -1,7 +1,7 @@
 // Adds mutations that trigger and cancel events.
 
-import { defineShipped } from '../graphql/module.ts';
 import { isRecord } from '../lib/is-record.ts';
+import { defineShipped } from './module.ts';
 import { nameField } from './types/record-fields.ts';
 import { profileFields } from './types/subscriber.ts';
 

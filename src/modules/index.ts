@@ -1,10 +1,10 @@
 // The interface of modules, as `notigraph/modules`. The shipped modules are `notigraph/modules/events`, `/inbox`, `/messages`, `/subscribers`, `/topics` and `/workflows`.
 
-export type { GraphTypes } from '../graphql/builder.ts';
 export type { Loader } from '../graphql/loaders.ts';
-export { defineModule, type GatewayModule, ModuleError, type Toolkit } from '../graphql/module.ts';
-export type { DeclaredMutation } from '../graphql/mutations.ts';
 export type { CachedRead, CallArgs, Declaration, ReadEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';
+export { defineModule, type GatewayModule, ModuleError, type Toolkit } from './module.ts';
+export type { GraphTypes } from './toolkit/builder.ts';
+export type { DeclaredMutation } from './toolkit/mutations.ts';
 export { feeds } from './types/feed.ts';
 export { messages } from './types/message.ts';
 export { notificationGroups } from './types/notification-group.ts';

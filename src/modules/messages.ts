@@ -1,9 +1,9 @@
 // Adds the list of sent messages, the deletion of one, and the list of feeds; the built-in schema only deletes the messages of a transaction.
 
-import { defineShipped } from '../graphql/module.ts';
-import { badResponse } from '../graphql/sent-values.ts';
+import { badResponse } from '../graphql/values.ts';
 import { isRecord } from '../lib/is-record.ts';
 import type { FeedBody, MessageBody } from '../upstream/endpoints.ts';
+import { defineShipped } from './module.ts';
 import { mergePages } from './types/composed-pages.ts';
 import { feeds } from './types/feed.ts';
 import { MASKED, visibleJson } from './types/masking.ts';

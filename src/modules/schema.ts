@@ -2,14 +2,20 @@
 
 import { type GraphQLSchema, lexicographicSortSchema, printSchema, validateSchema } from 'graphql';
 import { dependentCallsOf } from '../graphql/declared-calls.ts';
-import { createSchemaAccess, findUnknownDirectives, type SchemaSettings, toSubgraph } from '../graphql/federation.ts';
-import { assertModule, clash, defineAll, defineModule, type GatewayModule, ModuleError } from '../graphql/module.ts';
-import { wrapResolvers, wrapTypeResolvers } from '../graphql/resolvers.ts';
 import { describeScopes, elementsOf, findScopeProblem, type ModuleOf, scopesOfField } from '../graphql/scopes.ts';
 import { memoize, memoizeBySource } from '../lib/memoize.ts';
 import { unknownName } from '../lib/words.ts';
 import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
+import { assertModule, clash, defineAll, defineModule, type GatewayModule, ModuleError } from './module.ts';
+import {
+  createSchemaAccess,
+  findUnknownDirectives,
+  printSubgraph,
+  type SchemaSettings,
+  toSubgraph,
+} from './toolkit/federation.ts';
+import { wrapResolvers, wrapTypeResolvers } from './toolkit/resolvers.ts';
 import { feeds } from './types/feed.ts';
 import { messages } from './types/message.ts';
 import { notificationGroups } from './types/notification-group.ts';
@@ -192,4 +198,6 @@ export const findUndeclared = (schema: GraphQLSchema): string[] =>
     }),
   );
 
-export const printSdl = (schema: GraphQLSchema): string => `${printSchema(lexicographicSortSchema(schema))}\n`;
+/** @param isSubgraph whether it is the one that a router composes, with the directives of federation. @default false */
+export const printSdl = (schema: GraphQLSchema, isSubgraph = false): string =>
+  isSubgraph ? printSubgraph(schema) : `${printSchema(lexicographicSortSchema(schema))}\n`;

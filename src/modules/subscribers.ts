@@ -1,7 +1,7 @@
 // Adds the reads, updates and deletions of subscribers; the built-in schema only creates them.
 
-import { defineShipped } from '../graphql/module.ts';
 import type { SubscriberBody } from '../upstream/endpoints.ts';
+import { defineShipped } from './module.ts';
 import { assertPage, definePage, type PageBody, pageArg, sizeArg, withHasMore } from './types/pages.ts';
 import { profileFields, subscribers } from './types/subscriber.ts';
 

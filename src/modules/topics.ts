@@ -1,8 +1,8 @@
 // Adds topics, their queries, and the mutations of topics and their subscribers.
 
-import type { GraphTypes } from '../graphql/builder.ts';
-import { defineShipped } from '../graphql/module.ts';
 import { isRecord } from '../lib/is-record.ts';
+import { defineShipped } from './module.ts';
+import type { GraphTypes } from './toolkit/builder.ts';
 import { assertPage, definePage, type PageBody, pageArg, sizeArg } from './types/pages.ts';
 import { nameField } from './types/record-fields.ts';
 

@@ -1,8 +1,8 @@
 // Adds the list of workflows; the built-in schema only reads those with known ids or identifiers.
 
-import { defineShipped } from '../graphql/module.ts';
-import { requireValue } from '../graphql/sent-values.ts';
+import { requireValue } from '../graphql/values.ts';
 import { getWorkflow, type StepBody, type WorkflowBody } from '../upstream/endpoints.ts';
+import { defineShipped } from './module.ts';
 import { assertPage, definePage, type PageBody, pageArg, sizeArg } from './types/pages.ts';
 import { idField, listField, optional, shows } from './types/record-fields.ts';
 import { idOf, workflows } from './types/workflow.ts';

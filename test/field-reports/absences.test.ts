@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { defineModule } from '../../src/graphql/module.ts';
 import events from '../../src/modules/events.ts';
 import messages from '../../src/modules/messages.ts';
+import { defineModule } from '../../src/modules/module.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import workflowPages from '../../src/modules/workflows.ts';

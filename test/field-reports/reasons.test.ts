@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { createTestGateway } from '../../packages/testing/src/index.ts';
-import { defineModule } from '../../src/graphql/module.ts';
 import events from '../../src/modules/events.ts';
+import { defineModule } from '../../src/modules/module.ts';
 import subscriberProfiles from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
 import { REFUSED_IDS } from '../support/field-contract.ts';
@@ -12,7 +12,7 @@ import { ofFile } from '../support/lifetime.ts';
 import { subscriber, workflow } from '../support/records.ts';
 import { createSandboxClient } from '../support/sandbox-client.ts';
 
-guards('src/graphql/sent-values.ts', 'listOf');
+guards('src/graphql/values.ts', 'listOf');
 guards('src/upstream/transport/reasons.ts', 'readReasons.read');
 
 const modules = [events, topics, subscriberProfiles];

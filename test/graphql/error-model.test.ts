@@ -15,7 +15,7 @@ guards('src/errors/mutation-failures.ts', 'toFailure');
 guards('src/upstream/transport/body.ts', 'findHeaderProblem');
 guards('src/upstream/transport/body.ts', 'readSuccess');
 guards('src/upstream/transport/body.ts', 'readText');
-guards('src/graphql/sent-values.ts', 'listOf');
+guards('src/graphql/values.ts', 'listOf');
 guards('src/upstream/transport/to-error.ts', 'describeOddId');
 guards('src/upstream/transport/to-error.ts', 'readErrorId');
 

@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { composeServices } from '@theguild/federation-composition';
 import { buildSchema, findBreakingChanges, lexicographicSortSchema, parse, printSchema, printType } from 'graphql';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { printSubgraph } from '../../src/graphql/federation.ts';
 import { defineModule } from '../../src/modules/index.ts';
 import { createSchema } from '../../src/modules/schema.ts';
+import { printSubgraph } from '../../src/modules/toolkit/federation.ts';
 import { SCOPES, type Scope } from '../../src/settings/scopes.ts';
 import { blocks, read, runCurl } from '../support/docs.ts';
 import { sendExplain } from '../support/explain.ts';
@@ -16,12 +16,12 @@ import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/documents/required-scopes.ts', 'findRepresentations');
-guards('src/graphql/federation.ts', 'createResolveReference.invalid');
-guards('src/graphql/federation.ts', 'createServiceField.resolve');
-guards('src/graphql/federation.ts', 'findUnknownDirectives');
+guards('src/modules/toolkit/federation.ts', 'createResolveReference.invalid');
+guards('src/modules/toolkit/federation.ts', 'createServiceField.resolve');
+guards('src/modules/toolkit/federation.ts', 'findUnknownDirectives');
 guards('src/modules/types/workflow.ts', 'workflows.loadBy');
 guards('src/http/engine.ts', 'checkRepresentations');
-guards('src/graphql/federation.ts', 'createResolveReference');
+guards('src/modules/toolkit/federation.ts', 'createResolveReference');
 
 const SUBGRAPH = printSubgraph(createSchema());
 const DOCS = read('docs/federation.md');

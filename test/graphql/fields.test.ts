@@ -6,7 +6,7 @@ import { read } from '../support/docs.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 
-guards('src/graphql/sent-values.ts', 'listOf');
+guards('src/graphql/values.ts', 'listOf');
 
 const schema = createSchema();
 

@@ -13,7 +13,7 @@ import { guards } from '../support/guards.ts';
 import { group, workflow } from '../support/records.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/graphql/sent-values.ts', 'loadBySentId');
+guards('src/graphql/values.ts', 'loadBySentId');
 guards('src/upstream/input-rules.ts', 'assertPathIds');
 guards('src/upstream/input-rules.ts', 'findIdProblem');
 

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { loadOperations } from '../../src/documents/shipped-operations.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { ModuleError, type Toolkit } from '../../src/graphql/module.ts';
 import events from '../../src/modules/events.ts';
 import inbox from '../../src/modules/inbox.ts';
 import { defineModule, type GatewayModule } from '../../src/modules/index.ts';
 import messages from '../../src/modules/messages.ts';
+import { ModuleError, type Toolkit } from '../../src/modules/module.ts';
 import { createSchema, printSdl } from '../../src/modules/schema.ts';
 import subscribers from '../../src/modules/subscribers.ts';
 import topics from '../../src/modules/topics.ts';
@@ -23,7 +23,7 @@ import { feed, group, subscriber, workflow } from '../support/records.ts';
 import { forwardTo, type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/graphql/module.ts', 'defineAll.own');
+guards('src/modules/module.ts', 'defineAll.own');
 guards('src/modules/schema.ts', 'assertEndpoints');
 
 import { bulkOf, layouts } from './example.ts';

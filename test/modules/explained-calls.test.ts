@@ -1,10 +1,10 @@
 import type { ObjectRef } from '@pothos/core';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
-import type { GraphTypes } from '../../src/graphql/builder.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
 import { type DependentCallsOptions, declareCalls } from '../../src/graphql/declared-calls.ts';
 import { defineModule, ModuleError } from '../../src/modules/index.ts';
 import { createSchema } from '../../src/modules/schema.ts';
+import type { GraphTypes } from '../../src/modules/toolkit/builder.ts';
 import { getWorkflow } from '../../src/upstream/endpoints.ts';
 import { linesOf, numbersOf, sendExplain } from '../support/explain.ts';
 import { startGateway } from '../support/gateway.ts';

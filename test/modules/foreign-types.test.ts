@@ -12,7 +12,7 @@ import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { layouts } from './example.ts';
 
-guards('src/graphql/resolvers.ts', 'ownTypesOf');
+guards('src/modules/toolkit/resolvers.ts', 'ownTypesOf');
 
 // The types of introspection belong to graphql, and all schemas of the process share them. A gateway with modules must not change them.
 

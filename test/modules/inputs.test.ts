@@ -195,8 +195,8 @@ it('the service rejects values of a mutation without input with a path that its 
 });
 
 describe('a member that the service rejects', () => {
-  guards('src/graphql/mutations.ts', 'renameFirst');
-  guards('src/graphql/mutations.ts', 'withPaths');
+  guards('src/modules/toolkit/mutations.ts', 'renameFirst');
+  guards('src/modules/toolkit/mutations.ts', 'withPaths');
 
   const ISSUES = '... on InvalidInputError { issues { path } }';
 

@@ -1,16 +1,16 @@
 import { ObjectFieldBuilder } from '@pothos/core';
 import { getNamedType, isCompositeType, isObjectType } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { GraphTypes } from '../../src/graphql/builder.ts';
 import { declareCalls } from '../../src/graphql/declared-calls.ts';
-import { ModuleError } from '../../src/graphql/module.ts';
 import { scopesOf } from '../../src/graphql/scopes.ts';
 import events from '../../src/modules/events.ts';
 import inbox from '../../src/modules/inbox.ts';
 import { defineModule, type GatewayModule, type Toolkit } from '../../src/modules/index.ts';
 import messages from '../../src/modules/messages.ts';
+import { ModuleError } from '../../src/modules/module.ts';
 import { createSchema, printSdl } from '../../src/modules/schema.ts';
 import subscriberProfiles from '../../src/modules/subscribers.ts';
+import type { GraphTypes } from '../../src/modules/toolkit/builder.ts';
 import topics from '../../src/modules/topics.ts';
 import { subscribers } from '../../src/modules/types/subscriber.ts';
 import { workflows } from '../../src/modules/types/workflow.ts';

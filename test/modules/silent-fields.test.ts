@@ -11,8 +11,8 @@ import { type ServiceRequest, type ServiceResponse, startService } from '../supp
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/graphql/context.ts', 'createContextFactory.tryKey');
-guards('src/graphql/federation.ts', 'createResolveReference');
-guards('src/graphql/resolvers.ts', 'tryKeyFirst');
+guards('src/modules/toolkit/federation.ts', 'createResolveReference');
+guards('src/modules/toolkit/resolvers.ts', 'tryKeyFirst');
 guards('src/http/pipeline.ts', 'authorize');
 guards('src/upstream/calls/service.ts', 'Service.hasAccepted');
 

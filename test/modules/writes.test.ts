@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../packages/client/src/index.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
-import type { Toolkit } from '../../src/graphql/module.ts';
 import { defineModule } from '../../src/modules/index.ts';
+import type { Toolkit } from '../../src/modules/module.ts';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import type { Script } from '../support/service.ts';
 import { bulkOf } from './example.ts';
 
 guards('src/errors/mutation-failures.ts', 'toFailure');
-guards('src/graphql/mutations.ts', 'ownWrites.upstream.write');
-guards('src/graphql/resolvers.ts', 'limitWrites');
+guards('src/modules/toolkit/mutations.ts', 'ownWrites.upstream.write');
+guards('src/modules/toolkit/resolvers.ts', 'limitWrites');
 guards('src/upstream/calls/bounded-client.ts', 'CallBudget.createRequest');
 
 // What a mutation with several writes promises, and where a write is refused.

@@ -5,7 +5,7 @@ import { feed, group, subscriber, workflow } from '../support/records.ts';
 import { sampleOf } from '../support/samples.ts';
 import type { Script } from '../support/service.ts';
 
-guards('src/graphql/sent-values.ts', 'listOf');
+guards('src/graphql/values.ts', 'listOf');
 
 /** Values that are wrong for most members. Some break code that trusts their type. */
 const WRONG: readonly unknown[] = [

@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { GatewayModule } from '../../src/graphql/module.ts';
+import type { GatewayModule } from '../../src/modules/module.ts';
 import { type GatewayWithService, startGateway } from './gateway.ts';
 import { metricValues } from './metrics-text.ts';
 import { workflow } from './records.ts';

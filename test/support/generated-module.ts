@@ -7,7 +7,7 @@ import { loadModules, SHIPPED_MODULES } from '../../packages/cli/src/config/load
 import { OpenApiDocument } from '../../packages/cli/src/module/document.ts';
 import { Planner } from '../../packages/cli/src/module/plan.ts';
 import { writeModule } from '../../packages/cli/src/module/write.ts';
-import type { GatewayModule } from '../../src/graphql/module.ts';
+import type { GatewayModule } from '../../src/modules/module.ts';
 import { createSchema } from '../../src/modules/schema.ts';
 import { ROOT } from './docs.ts';
 import { createTemporaryFolder } from './sandbox-files.ts';

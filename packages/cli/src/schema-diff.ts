@@ -29,7 +29,7 @@ import { validateSDL } from 'graphql/validation/validate.js';
 import { listDeprecated } from '../../../src/documents/deprecated-usage.ts';
 import { createManifestFiles, ManifestError, shortenId } from '../../../src/documents/manifest.ts';
 import { FileError, isFolder } from '../../../src/files/text-file.ts';
-import type { GatewayModule } from '../../../src/graphql/module.ts';
+import type { GatewayModule } from '../../../src/modules/module.ts';
 import { createSchema, printSdl } from '../../../src/modules/schema.ts';
 import { ConfigError, readNamedFile } from './config/problem.ts';
 import { countOf } from './text.ts';

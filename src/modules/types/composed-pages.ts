@@ -1,6 +1,6 @@
 // Composes pages that the service doesn't have from those that it has: what follows a record, and what has one of many values.
 
-import { badUserInput } from '../../graphql/arguments.ts';
+import { badUserInput } from '../../graphql/values.ts';
 
 /** Part of a list, with the newest records first. */
 export interface Part<Row> {

@@ -1,7 +1,7 @@
 // Adds feeds, and the mutations that create and delete them.
 
-import { defineModule } from '../../graphql/module.ts';
 import { createFeed, deleteFeed, type FeedBody } from '../../upstream/endpoints.ts';
+import { defineModule } from '../module.ts';
 import { nameField } from './record-fields.ts';
 
 export const feeds = defineModule('feeds', ({ ADDS_ONLY, builder, entity, mutation, requireScopes }) => {

@@ -1,9 +1,9 @@
 // Defines the messages of an inbox, with their links and buttons.
 
-import type { Toolkit } from '../../graphql/module.ts';
 import { requireScopes } from '../../graphql/scopes.ts';
-import { listOf, requireId } from '../../graphql/sent-values.ts';
+import { listOf, requireId } from '../../graphql/values.ts';
 import type { MessageBody } from '../../upstream/endpoints.ts';
+import type { Toolkit } from '../module.ts';
 import { addressOfHtml, isSafeAddress, textOfHtml } from './html.ts';
 import { sentMessages } from './message.ts';
 import { extraField, type Fields, jsonField, optional, shows, time } from './record-fields.ts';

@@ -1,11 +1,11 @@
 // Defines the inbox of a subscriber: pages of messages, their numbers, and preferences. All of it is read when it is asked for.
 
 import type { GatewayContext } from '../../graphql/context.ts';
-import type { Toolkit } from '../../graphql/module.ts';
 import { requireScopes } from '../../graphql/scopes.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
 import type { MessageBody, MessageCountBody, PreferenceBody, PreferencesBody } from '../../upstream/endpoints.ts';
+import type { Toolkit } from '../module.ts';
 import { mergePages, readFollowing, splitValues } from './composed-pages.ts';
 import { defineInboxMessage } from './inbox-message.ts';
 import { assertPage, definePage, type PageBody, pageArg, sizeArg } from './pages.ts';

@@ -1,9 +1,9 @@
 // Adds channels, the fields of messages, and the mutation that deletes the messages of a transaction.
 
 import type { FieldMap } from '@pothos/core';
-import { defineModule, type Toolkit } from '../../graphql/module.ts';
-import { listOf } from '../../graphql/sent-values.ts';
+import { listOf } from '../../graphql/values.ts';
 import { type ChannelName, deleteMessagesByTransaction, type MessageBody } from '../../upstream/endpoints.ts';
+import { defineModule, type Toolkit } from '../module.ts';
 import { textOfHtml } from './html.ts';
 import { MASKED, visibleJson } from './masking.ts';
 import type { PageBody } from './pages.ts';

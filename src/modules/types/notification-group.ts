@@ -1,6 +1,5 @@
 // Adds notification groups, and their queries and mutations.
 
-import { defineModule } from '../../graphql/module.ts';
 import {
   createNotificationGroup,
   deleteNotificationGroup,
@@ -9,6 +8,7 @@ import {
   type NotificationGroupBody,
   updateNotificationGroup,
 } from '../../upstream/endpoints.ts';
+import { defineModule } from '../module.ts';
 import { nameField } from './record-fields.ts';
 
 export const notificationGroups = defineModule('notificationGroups', (toolkit) => {

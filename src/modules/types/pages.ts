@@ -1,8 +1,8 @@
 // Declares lists that are read by pages: the type of a page, and the arguments that choose one.
 
 import type { ArgBuilder } from '@pothos/core';
-import { assertRange } from '../../graphql/arguments.ts';
-import type { Builder, GraphTypes } from '../../graphql/builder.ts';
+import { assertRange } from '../toolkit/arguments.ts';
+import type { Builder, GraphTypes } from '../toolkit/builder.ts';
 
 /** Page as the service sends it. It has `hasMore` or `totalCount`: those that the type of the page shows are checked. */
 export interface PageBody<Row> {

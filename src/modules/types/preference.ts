@@ -1,9 +1,9 @@
 // Defines the messages that a person wants to receive: at all, and of each workflow.
 
-import type { Toolkit } from '../../graphql/module.ts';
 import { requireScopes } from '../../graphql/scopes.ts';
-import { listOf, requireId } from '../../graphql/sent-values.ts';
+import { listOf, requireId } from '../../graphql/values.ts';
 import type { ChannelName, PreferenceBody, PreferencesBody } from '../../upstream/endpoints.ts';
+import type { Toolkit } from '../module.ts';
 import { type Fields, optional } from './record-fields.ts';
 import { workflows } from './workflow.ts';
 

@@ -2,12 +2,12 @@
 
 import type { FieldMap, FieldRef } from '@pothos/core';
 import { type GraphQLObjectType, getNullableType, isObjectType } from 'graphql';
-import { NAME } from '../../graphql/arguments.ts';
-import type { GraphTypes } from '../../graphql/builder.ts';
 import { requireScopes } from '../../graphql/scopes.ts';
-import { listOf } from '../../graphql/sent-values.ts';
+import { listOf } from '../../graphql/values.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { memoizeByObject } from '../../lib/memoize.ts';
+import { NAME } from '../toolkit/arguments.ts';
+import type { GraphTypes } from '../toolkit/builder.ts';
 import { MASKED, visibleJson } from './masking.ts';
 
 export type Fields<Body> = PothosSchemaTypes.ObjectFieldBuilder<GraphTypes, Body>;

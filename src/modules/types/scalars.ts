@@ -2,8 +2,8 @@
 
 import { GraphQLError, type ValueNode, valueFromASTUntyped, visit } from 'graphql';
 import { checkJson, MAX_JSON_DEPTH } from '../../graphql/json-values.ts';
-import { defineModule } from '../../graphql/module.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import { defineModule } from '../module.ts';
 
 /** RFC 3339 with the variants of ISO 8601 that services send: optional seconds with a fraction of any length, and an optional zone. */
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?$/;

@@ -1,9 +1,9 @@
 // Adds the statistics of sent notifications, and fills in days without any.
 
-import { assertRange } from '../../graphql/arguments.ts';
-import { defineModule } from '../../graphql/module.ts';
-import { listOf, loadBySentId } from '../../graphql/sent-values.ts';
+import { listOf, loadBySentId } from '../../graphql/values.ts';
 import { type ChannelName, getNotificationStats, type StatsEntryBody } from '../../upstream/endpoints.ts';
+import { defineModule } from '../module.ts';
+import { assertRange } from '../toolkit/arguments.ts';
 import { messages } from './message.ts';
 import { isLocalDate } from './scalars.ts';
 import { workflows } from './workflow.ts';

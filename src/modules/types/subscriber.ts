@@ -1,10 +1,10 @@
 // Adds subscribers and their mutations.
 
-import { PROFILE } from '../../graphql/arguments.ts';
-import type { GraphTypes } from '../../graphql/builder.ts';
-import { defineModule } from '../../graphql/module.ts';
-import { listOf } from '../../graphql/sent-values.ts';
+import { listOf } from '../../graphql/values.ts';
 import { createSubscriber, type SubscriberBody } from '../../upstream/endpoints.ts';
+import { defineModule } from '../module.ts';
+import { PROFILE } from '../toolkit/arguments.ts';
+import type { GraphTypes } from '../toolkit/builder.ts';
 import { visibleJson } from './masking.ts';
 import { extraField, idField, optional, time } from './record-fields.ts';
 

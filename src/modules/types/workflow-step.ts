@@ -1,8 +1,8 @@
 // Adds the steps of workflows, with their filters and templates.
 
 import type { FieldMap } from '@pothos/core';
-import { defineModule } from '../../graphql/module.ts';
 import type { StepBody, StepTemplateBody } from '../../upstream/endpoints.ts';
+import { defineModule } from '../module.ts';
 import { visibleJson } from './masking.ts';
 import {
   contentFields,

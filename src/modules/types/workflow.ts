@@ -2,11 +2,11 @@
 
 import type { FieldMap } from '@pothos/core';
 import { isRejectedInput } from '../../errors/mutation-failures.ts';
-import { assertRange } from '../../graphql/arguments.ts';
-import type { LoadByKey } from '../../graphql/federation.ts';
-import { defineModule } from '../../graphql/module.ts';
-import { listOf, loadBySentId, requireId, requireValue, toId } from '../../graphql/sent-values.ts';
+import type { LoadByKey } from '../../graphql/loaders.ts';
+import { listOf, loadBySentId, requireId, requireValue, toId } from '../../graphql/values.ts';
 import { getWorkflow, type TriggerBody, updateWorkflowStatus, type WorkflowBody } from '../../upstream/endpoints.ts';
+import { defineModule } from '../module.ts';
+import { assertRange } from '../toolkit/arguments.ts';
 import { notificationGroups } from './notification-group.ts';
 import { extraField, type Fields, idField, jsonField, listField, optional, shows, time } from './record-fields.ts';
 import { workflowSteps } from './workflow-step.ts';

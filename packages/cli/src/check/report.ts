@@ -3,11 +3,11 @@
 import type { GraphQLSchema } from 'graphql';
 import { createManifestFiles } from '../../../../src/documents/manifest.ts';
 import { shippedManifest } from '../../../../src/documents/shipped-operations.ts';
-import type { GatewayModule } from '../../../../src/graphql/module.ts';
 import { elementsOf } from '../../../../src/graphql/scopes.ts';
 import { caught } from '../../../../src/lib/caught.ts';
 import { listAll } from '../../../../src/lib/words.ts';
 import { readTools } from '../../../../src/mcp/tool-files.ts';
+import type { GatewayModule } from '../../../../src/modules/module.ts';
 import { createSchema, endpointsOf, findUndeclared, ownerOf } from '../../../../src/modules/schema.ts';
 import { findEmptied } from '../../../../src/upstream/endpoint.ts';
 import type { CommandLine, Process } from '../command.ts';

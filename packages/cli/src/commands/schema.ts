@@ -1,6 +1,6 @@
 // Prints the schema, or compares two.
 
-import type { GatewayModule } from '../../../../src/graphql/module.ts';
+import type { GatewayModule } from '../../../../src/modules/module.ts';
 import type { Command, CommandLine, Process } from '../command.ts';
 import { readFormat } from '../command-line.ts';
 import { rejectProblems } from '../config/problem.ts';
@@ -24,9 +24,8 @@ export const schemaPrint: Command = {
   async run(commandLine, host) {
     rejectProblems(commandLine.problems);
     const { createSchema, printSdl } = await import('../../../../src/modules/schema.ts');
-    const { printSubgraph } = await import('../../../../src/graphql/federation.ts');
     const schema = createSchema(undefined, await modulesOf(commandLine, host));
-    host.stdout.write((commandLine.options.federation === undefined ? printSdl : printSubgraph)(schema));
+    host.stdout.write(printSdl(schema, commandLine.options.federation !== undefined));
   },
 };
 

@@ -6,10 +6,10 @@ import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 import type { GraphQLSchema } from 'graphql';
-import { type GatewayModule, isModule } from '../../../../src/graphql/module.ts';
 import { orUndefined } from '../../../../src/lib/caught.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
 import { listAny } from '../../../../src/lib/words.ts';
+import { type GatewayModule, isModule } from '../../../../src/modules/module.ts';
 import { ConfigError, type Locate, problemOf, rejectProblems } from './problem.ts';
 import type { Settings } from './settings.ts';
 

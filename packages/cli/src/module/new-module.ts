@@ -1,9 +1,9 @@
 // Writes a module from an OpenAPI document, and prints what it contains and what it doesn't.
 
 import { resolve } from 'node:path';
-import { defineModule, ModuleError } from '../../../../src/graphql/module.ts';
 import { caught } from '../../../../src/lib/caught.ts';
 import { toPrintable } from '../../../../src/lib/text.ts';
+import { defineModule, ModuleError } from '../../../../src/modules/module.ts';
 import { createSchema } from '../../../../src/modules/schema.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { loadForModules } from '../config/load-config.ts';

@@ -1,6 +1,6 @@
 // Adds layouts, and their query and mutation.
 
-import { defineModule } from '../../graphql/module.ts';
+import { defineModule } from '../module.ts';
 import { createLayout, type LayoutBody, listLayouts } from '../../upstream/endpoints.ts';
 
 export const layouts = defineModule('layouts', ({ builder, declareCalls, mutation, requireScopes }) => {

@@ -8,14 +8,14 @@ import {
   isIntrospectionType,
   isObjectType,
 } from 'graphql';
-import { memoizeByObject } from '../lib/memoize.ts';
-import { checkCalls } from './calls/check-calls.ts';
-import type { GatewayContext } from './context.ts';
-import { type DependentCalls, declaresCall, dependentCallsOf } from './declared-calls.ts';
-import { runWith } from './field-context.ts';
-import type { FieldContext } from './loaders.ts';
+import type { GatewayContext } from '../../graphql/context.ts';
+import { type DependentCalls, declaresCall, dependentCallsOf } from '../../graphql/declared-calls.ts';
+import { runWith } from '../../graphql/field-context.ts';
+import type { FieldContext } from '../../graphql/loaders.ts';
+import { adderOf, type ModuleOf, scopesOfField } from '../../graphql/scopes.ts';
+import { memoizeByObject } from '../../lib/memoize.ts';
+import { checkCalls } from './check-calls.ts';
 import { ownWrites, runMutation } from './mutations.ts';
-import { adderOf, type ModuleOf, scopesOfField } from './scopes.ts';
 
 type Resolve = GraphQLFieldResolver<unknown, GatewayContext>;
 

@@ -1,8 +1,12 @@
-// Reads values that the service sent where GraphQL doesn't check them.
+// Creates the errors of values that clients and the service send, and reads those of the service where GraphQL doesn't check them.
 
 import { GraphQLError } from 'graphql';
 import { ignoreRejection } from '../lib/promises.ts';
 import { findIdProblem } from '../upstream/input-rules.ts';
+
+/** Creates the error of an argument that the gateway rejects before any call. */
+export const badUserInput = (message: string): GraphQLError =>
+  new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } });
 
 /** Creates the error of a value that violates the contract. */
 export const badResponse = (problem: string): GraphQLError =>

@@ -22,28 +22,15 @@ import {
   printSchema,
   visit,
 } from 'graphql';
-import { isRecord } from '../lib/is-record.ts';
-import { memoizeByObject } from '../lib/memoize.ts';
-import { listAny } from '../lib/words.ts';
-import { readSecret } from '../settings/kinds.ts';
-import type { GatewaySettings } from '../settings/settings.ts';
-import { badUserInput } from './arguments.ts';
-import type { GatewayContext } from './context.ts';
-import { DependentCalls, declaresCall, dependentCallsOf } from './declared-calls.ts';
-import type { FieldContext } from './loaders.ts';
-
-/** Returns the record that has this key, or null. */
-export type LoadByKey = (key: string, context: FieldContext) => Promise<object | null>;
-
-/**
- * Identity of a type's records in a federated graph, declared as `extensions: { entity }` of the type: fields that identify a record, each with the
- * function that loads it; null if the service has no endpoint that reads it.
- */
-export class Entity extends Map<string, LoadByKey | null> {}
-
-/** Returns the entity of a type; undefined if other subgraphs can't refer to its records. */
-export const entityOf = ({ extensions }: { extensions: { entity?: unknown } }): Entity | undefined =>
-  extensions.entity instanceof Entity ? extensions.entity : undefined;
+import type { GatewayContext } from '../../graphql/context.ts';
+import { DependentCalls, declaresCall, dependentCallsOf } from '../../graphql/declared-calls.ts';
+import { type Entity, entityOf } from '../../graphql/loaders.ts';
+import { badUserInput } from '../../graphql/values.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import { memoizeByObject } from '../../lib/memoize.ts';
+import { listAny } from '../../lib/words.ts';
+import { readSecret } from '../../settings/kinds.ts';
+import type { GatewaySettings } from '../../settings/settings.ts';
 
 /** Returns the schema with the fields that a federation router uses: `_entities` and `_service`. Its other types are the same objects. */
 export function toSubgraph(schema: GraphQLSchema, maySeeSchema: MaySeeSchema): GraphQLSchema {

@@ -1,13 +1,10 @@
-// Checks arguments, and creates the errors of those that the gateway rejects before any call.
+// Checks arguments before any call.
 
-import { GraphQLError, type GraphQLType, getNamedType, getNullableType, isInputObjectType, isListType } from 'graphql';
-import { isRecord } from '../lib/is-record.ts';
-import type { InputIssue } from '../upstream/errors.ts';
-import { findIdProblem, findNameProblem, findProfileProblem, findTextProblem } from '../upstream/input-rules.ts';
-
-/** Creates the error of an argument that the gateway rejects before any call. */
-export const badUserInput = (message: string): GraphQLError =>
-  new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } });
+import { type GraphQLType, getNamedType, getNullableType, isInputObjectType, isListType } from 'graphql';
+import { badUserInput } from '../../graphql/values.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import type { InputIssue } from '../../upstream/errors.ts';
+import { findIdProblem, findNameProblem, findProfileProblem, findTextProblem } from '../../upstream/input-rules.ts';
 
 /** Throws BAD_USER_INPUT unless `min <= value <= max`. */
 export function assertRange(name: string, value: number, min: number, max: number): void {

@@ -1,7 +1,7 @@
 // Creates the schema builder with the gateway's context, scalars and defaults.
 
 import SchemaBuilder from '@pothos/core';
-import type { GatewayContext } from './context.ts';
+import type { GatewayContext } from '../../graphql/context.ts';
 
 interface Types {
   Context: GatewayContext;

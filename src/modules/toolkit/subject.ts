@@ -1,9 +1,9 @@
 // Decides whose records a caller reaches: a token only those of its subject, an API key those of the person that it names.
 
 import { GraphQLError } from 'graphql';
-import { findIdProblem } from '../upstream/input-rules.ts';
-import { badUserInput } from './arguments.ts';
-import type { GatewayContext } from './context.ts';
+import type { GatewayContext } from '../../graphql/context.ts';
+import { badUserInput } from '../../graphql/values.ts';
+import { findIdProblem } from '../../upstream/input-rules.ts';
 
 /** Description of an argument or input field with the id of a person whose records these are. */
 export const SUBJECT =

@@ -3,21 +3,22 @@
 import { createHash } from 'node:crypto';
 import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@pothos/core';
 import type { GraphQLResolveInfo } from 'graphql';
-import { afterWrite, toFailure } from '../errors/mutation-failures.ts';
-import { isRecord } from '../lib/is-record.ts';
-import { ignoreRejection } from '../lib/promises.ts';
-import type { Scope } from '../settings/scopes.ts';
-import { misplacedWrite, WriteCount } from '../upstream/calls.ts';
-import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../upstream/endpoint.ts';
-import { type InputIssue, invalidInput, isUpstreamError } from '../upstream/errors.ts';
-import { assertRange, badUserInput, findInputIssues } from './arguments.ts';
+import { afterWrite, toFailure } from '../../errors/mutation-failures.ts';
+import type { GatewayContext } from '../../graphql/context.ts';
+import { DependentCalls, dependentCallsOf } from '../../graphql/declared-calls.ts';
+import { runWith } from '../../graphql/field-context.ts';
+import { createBoundedMap, type FieldContext } from '../../graphql/loaders.ts';
+import { requireScopes } from '../../graphql/scopes.ts';
+import { badUserInput } from '../../graphql/values.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import { ignoreRejection } from '../../lib/promises.ts';
+import type { Scope } from '../../settings/scopes.ts';
+import { misplacedWrite, WriteCount } from '../../upstream/calls.ts';
+import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../../upstream/endpoint.ts';
+import { type InputIssue, invalidInput, isUpstreamError } from '../../upstream/errors.ts';
+import { assertRange, findInputIssues } from './arguments.ts';
 import type { Builder, GraphTypes } from './builder.ts';
-import type { GatewayContext } from './context.ts';
-import { DependentCalls, dependentCallsOf } from './declared-calls.ts';
-import { runWith } from './field-context.ts';
-import { createBoundedMap, type FieldContext } from './loaders.ts';
 import type { MutationErrors } from './mutation-errors.ts';
-import { requireScopes } from './scopes.ts';
 import { SUBJECT, subjectOf } from './subject.ts';
 
 /** Sends a write of a mutation, and returns the response. Adds an idempotency key of its own if the endpoint accepts it, and the caller sent one. */

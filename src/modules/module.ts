@@ -2,19 +2,18 @@
 
 import { type FieldMap, InterfaceRef, ObjectRef } from '@pothos/core';
 import { nullIfAbsent } from '../errors/mutation-failures.ts';
+import { declareCalls } from '../graphql/declared-calls.ts';
+import { Entity, type LoadByKey, type Loader } from '../graphql/loaders.ts';
+import { type ModuleOf, requireScopes } from '../graphql/scopes.ts';
+import { badResponse, badUserInput, loadBySentId } from '../graphql/values.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { isPromise } from '../lib/promises.ts';
 import { type DeclaredEndpoint, endpoint } from '../upstream/endpoint.ts';
-import { assertRange, badUserInput } from './arguments.ts';
-import { type Builder, createBuilder, type GraphTypes } from './builder.ts';
-import { declareCalls } from './declared-calls.ts';
-import { Entity, type LoadByKey } from './federation.ts';
-import type { Loader } from './loaders.ts';
-import { defineMutationErrors, type MutationErrors } from './mutation-errors.ts';
-import { ADDS_ONLY, createMutations, type Mutations } from './mutations.ts';
-import { type ModuleOf, requireScopes } from './scopes.ts';
-import { badResponse, loadBySentId } from './sent-values.ts';
-import { SUBJECT, subjectOf } from './subject.ts';
+import { assertRange } from './toolkit/arguments.ts';
+import { type Builder, createBuilder, type GraphTypes } from './toolkit/builder.ts';
+import { defineMutationErrors, type MutationErrors } from './toolkit/mutation-errors.ts';
+import { ADDS_ONLY, createMutations, type Mutations } from './toolkit/mutations.ts';
+import { SUBJECT, subjectOf } from './toolkit/subject.ts';
 
 /** Functions for modules that need no schema. */
 const HELPERS = {

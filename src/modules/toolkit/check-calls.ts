@@ -1,9 +1,9 @@
 // Compares the calls that a field makes with those that it declares, so that explanations of operations with modules are right.
 
+import type { DependentCalls } from '../../graphql/declared-calls.ts';
+import { type FieldContext, type LoaderEndpoints, readOf } from '../../graphql/loaders.ts';
 import { ignoreRejection } from '../../lib/promises.ts';
 import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
-import type { DependentCalls } from '../declared-calls.ts';
-import { type FieldContext, type LoaderEndpoints, readOf } from '../loaders.ts';
 
 /** Field whose calls are compared with those that explanations list. */
 interface CheckedField {
