@@ -2,6 +2,7 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { memoizeByObject } from '../lib/memoize.ts';
+import type { FieldWrites } from '../upstream/calls.ts';
 import type { FieldContext } from './loaders.ts';
 
 /** Context of an operation, and what one of its fields has instead of the context's client and loaders. */
@@ -27,3 +28,12 @@ export function runWith<Args extends unknown[], T>(field: Field, run: (...args: 
   openContext(field.context);
   return running.run(field, run, ...args);
 }
+
+/** Returns the client and loaders of a mutation's field, or of an item of it, whose writes count there. */
+export const ownWrites = ({ upstream, loaders }: FieldContext, own: FieldWrites): FieldContext => ({
+  upstream: {
+    read: (endpoint, args) => upstream.read(endpoint, args),
+    write: (endpoint, args, writes = own) => upstream.write(endpoint, args, writes),
+  },
+  loaders,
+});

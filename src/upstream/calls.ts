@@ -11,10 +11,15 @@ import { type Endpoint, isUpstreamError, type RateLimitState, type UpstreamError
 export interface UpstreamClient {
   /** Returns null if the service has no such record (404, 410). An invalid item of a list is an `UpstreamError` in its place. */
   read<Args extends CallArgs, Body>(endpoint: ReadEndpoint<Args, Body>, args: NoInfer<Args>): Promise<Body | null>;
-  /** Sends a write. Unlike `read`, fails with `NOT_FOUND` if the service has no such record. */
+  /**
+   * Sends a write. Unlike `read`, fails with `NOT_FOUND` if the service has no such record.
+   *
+   * @param writes field or item that it belongs to. @default the field of the mutation that is running
+   */
   write<Args extends CallArgs, Body>(
     endpoint: WriteEndpoint<Args, Body>,
     args: NoInfer<Args> & WriteOptions,
+    writes?: FieldWrites,
   ): Promise<WriteResult<Body>>;
 }
 
@@ -38,30 +43,43 @@ export interface Caller {
 }
 
 export interface OperationWrites {
-  /**
-   * Writes of the mutation's field whose resolver is running. While there is none, no write is sent: it would have no key, no outcome and no field in the
-   * audit log.
-   */
-  ofField: WriteCount | undefined;
+  /** Writes of the field of the mutation that was started last; undefined before the first, and in queries. */
+  ofField: FieldWrites | undefined;
 }
 
-/** Counts writes that were applied, may have been, or are in flight. */
-export class WriteCount {
+/**
+ * Writes of one field of a mutation, or of one item of a bulk mutation. The client asks it before each write, and counts in it: before the resolver of a
+ * field has started or after it has ended, a write would have no key, no outcome and no field in the audit log.
+ */
+export class FieldWrites {
+  /** Number of those that were applied, may have been, or are in flight. */
   applied = 0;
+  #hasEnded = false;
+  readonly #field: FieldWrites | undefined;
+
+  /** @param field writes of the field whose item this is. @default it is a field */
+  constructor(field?: FieldWrites) {
+    this.#field = field;
+  }
+
+  get mayWrite(): boolean {
+    return this.#field?.mayWrite ?? !this.#hasEnded;
+  }
+
+  end(): void {
+    this.#hasEnded = true;
+  }
 
   /** Counts a write, unless it is refused. */
-  track<Result>(write: Promise<Result>): Promise<Result> {
+  track<Sent extends Promise<unknown>>(write: Sent): Sent {
     this.applied += 1;
+    this.#field?.track(write);
     write.catch((error) => {
       this.applied -= isUpstreamError(error) && error.outcome === 'UNKNOWN' ? 0 : 1; // Errors of other classes precede the call.
     });
     return write;
   }
 }
-
-/** Creates the error of a write outside the resolver of a mutation's field, which is a bug of a module. */
-export const misplacedWrite = ({ method, route }: DeclaredEndpoint): Error =>
-  new Error(`${method} ${route} was not sent. Only the resolver of a field of Mutation can write, until it has ended.`);
 
 /** Client of one operation, which bounds its calls in number and time. */
 export interface OperationClient extends UpstreamClient {

@@ -12,7 +12,7 @@ import { operations } from '../support/operations.ts';
 import { group } from '../support/records.ts';
 import { clientsOf, createSigner, ISSUER } from '../support/tokens.ts';
 
-guards('src/modules/toolkit/mutations.ts', 'deriveIdempotencyKey');
+guards('src/modules/toolkit/mutation-run.ts', 'deriveIdempotencyKey');
 guards('src/upstream/calls/bounded-client.ts', 'CallBudget.createRequest');
 
 const { CreateFeed, CreateNotificationGroup, CreateSubscribers } = operations;

@@ -15,7 +15,7 @@ import { ofFile } from '../support/lifetime.ts';
 import { clientsOf, createSigner, ISSUER, TENANT_KEYS } from '../support/tokens.ts';
 
 guards('src/modules/toolkit/subject.ts', 'subjectOf');
-guards('src/modules/toolkit/mutations.ts', 'createAccept.input');
+guards('src/modules/toolkit/mutation-run.ts', 'MutationRun.constructor');
 guards('src/auth/token-verifier.ts', 'createTokenVerifier.subject');
 
 // Whose inbox a caller reaches: a token only that of its subject. Each attempt is judged by the requests that arrive at the service.

@@ -10,8 +10,11 @@ import type { Script } from '../support/service.ts';
 import { bulkOf } from './example.ts';
 
 guards('src/errors/mutation-failures.ts', 'toFailure');
-guards('src/modules/toolkit/mutations.ts', 'ownWrites.upstream.write');
+guards('src/graphql/field-context.ts', 'ownWrites.upstream.write');
 guards('src/modules/toolkit/resolvers.ts', 'limitWrites');
+guards('src/modules/toolkit/resolvers.ts', 'runAsMutation');
+guards('src/upstream/calls.ts', 'FieldWrites.mayWrite');
+guards('src/upstream/calls.ts', 'FieldWrites.track');
 guards('src/upstream/calls/bounded-client.ts', 'CallBudget.createRequest');
 
 // What a mutation with several writes promises, and where a write is refused.

@@ -87,7 +87,7 @@ export class FieldCallCounts extends FieldCalls {
   clientOf(owner: string): UpstreamClient {
     return {
       read: (endpoint, args) => this.#counted(owner, () => this.#client.read(endpoint, args)),
-      write: (endpoint, args) => this.#counted(owner, () => this.#client.write(endpoint, args)),
+      write: (...call) => this.#counted(owner, () => this.#client.write(...call)),
     };
   }
 

@@ -52,8 +52,8 @@ export function checkCalls(
   return {
     upstream: {
       read: (endpoint, callArgs) => check(endpoint, {}, upstream.read(endpoint, callArgs)),
-      write(endpoint, callArgs) {
-        const result = upstream.write(endpoint, callArgs);
+      write(endpoint, ...call) {
+        const result = upstream.write(endpoint, ...call);
         return isRoot ? ignoreRejection(check(endpoint, {}, result)) : result; // Those of other fields are refused.
       },
     },

@@ -1,28 +1,25 @@
-// Declares mutations, sends their writes, and returns failures as data.
+// Declares mutations with their types: a union of a success and failures as the result.
 
-import { createHash } from 'node:crypto';
 import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@pothos/core';
-import type { GraphQLResolveInfo } from 'graphql';
-import { afterWrite, toFailure } from '../../errors/mutation-failures.ts';
 import type { GatewayContext } from '../../graphql/context.ts';
 import { DependentCalls, dependentCallsOf } from '../../graphql/declared-calls.ts';
-import { runWith } from '../../graphql/field-context.ts';
-import { createBoundedMap, type FieldContext } from '../../graphql/loaders.ts';
+import { createBoundedMap } from '../../graphql/loaders.ts';
 import { requireScopes } from '../../graphql/scopes.ts';
-import { badUserInput } from '../../graphql/values.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { ignoreRejection } from '../../lib/promises.ts';
 import type { Scope } from '../../settings/scopes.ts';
-import { misplacedWrite, WriteCount } from '../../upstream/calls.ts';
 import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../../upstream/endpoint.ts';
-import { type InputIssue, invalidInput, isUpstreamError } from '../../upstream/errors.ts';
-import { assertRange, findInputIssues } from './arguments.ts';
+import { assertRange } from './arguments.ts';
 import type { Builder, GraphTypes } from './builder.ts';
 import type { MutationErrors } from './mutation-errors.ts';
-import { SUBJECT, subjectOf } from './subject.ts';
-
-/** Sends a write of a mutation, and returns the response. Adds an idempotency key of its own if the endpoint accepts it, and the caller sent one. */
-export type Send<Args, Body> = (args: Args) => Promise<Body>;
+import {
+  type Input,
+  MutationRun,
+  type NotFound,
+  type Result,
+  type RunnableMutation,
+  type Send,
+} from './mutation-run.ts';
+import { SUBJECT } from './subject.ts';
 
 /** Declaration of a mutation that sends a write or several, and whose result is a union of a success and failures. */
 export interface MutationOptions<
@@ -86,17 +83,6 @@ export interface MutationOptions<
   };
 }
 
-/** Record that the service may not have. */
-export interface NotFound<Input> {
-  /** Type of the record, such as `Feed`. */
-  resource: string;
-  id: (input: Input) => string;
-  /** Whether the service may report it with 400 and a message. @default false */
-  byMessage?: boolean;
-  /** Whether failures don't say that the subscriber is missing instead, which services can know only if the record exists. @default false */
-  hidesOwner?: boolean;
-}
-
 /** Input as resolvers get it, in which the subject is known. */
 export type ResolvedInput<Fields extends InputFieldMap, Subject extends string> = InputShapeFromFields<Fields> & {
   readonly [Name in Subject]: string;
@@ -126,34 +112,14 @@ export interface DeclaredMutation {
   readonly Input: PothosSchemaTypes.InputObjectRef<GraphTypes, Input> | undefined;
   readonly Success: PothosSchemaTypes.ObjectRef<GraphTypes, object>;
   readonly failureTypes: readonly PothosSchemaTypes.ObjectRef<GraphTypes, object>[];
-  /** Checks the key of an input. Returns the function that applies the input. */
-  readonly accept: (input: Input, ctx: GatewayContext, info: WrittenField, item?: BulkItem) => Apply;
+  readonly runnable: RunnableMutation;
 }
 
 /** Extension of a mutation's field that changes or deletes nothing that exists, for AI agents: `extensions: ADDS_ONLY`. */
 export const ADDS_ONLY = { addsOnly: true } as const;
 
-/** The paths are absent from failures. */
-type Result = { readonly __typename: string; readonly replayed: boolean } & {
-  readonly [Paths in 'uncleared' | 'unapplied']?: readonly string[];
-};
-
-type Apply = () => Promise<Result>;
-
-type WrittenField = Pick<GraphQLResolveInfo, 'fieldName' | 'path' | 'schema'>;
-
-type Input = Readonly<Record<string, unknown>>;
-
-interface BulkItem {
-  index: number;
-  path: readonly string[];
-  issues: readonly InputIssue[];
-}
-
 /** Maximum concurrent calls of one bulk mutation, equal to the limit per credential. */
 const BULK_CONCURRENCY = 10;
-
-const MAX_ISSUES = 20;
 
 export interface Mutations {
   /**
@@ -228,7 +194,18 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
       types: [Success, ...failureTypes],
     });
     const required = options.input !== undefined;
-    const accept = createAccept(typeName, options, conflict);
+    const { inputPath } = options;
+    const runnable: RunnableMutation = {
+      typeName,
+      endpoint,
+      hasFields: options.input !== undefined || subject !== undefined,
+      subject,
+      notFound,
+      canConflict: conflict,
+      toInputPath: typeof inputPath === 'function' ? inputPath : renameFirst(inputPath),
+      resolve: options.resolve,
+      failuresOf: success.failures,
+    };
     builder.mutationField(name, (t) =>
       t.field({
         type: Result,
@@ -240,10 +217,10 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
           ? { input: t.arg({ type: Input, required, description: input?.argument ?? input?.description }) }
           : {},
         resolve: (_root, args: { input?: Input | null | undefined }, ctx, info) =>
-          accept(args.input ?? {}, ctx, info)(),
+          new MutationRun(runnable, args.input ?? {}, ctx, info).apply(),
       }),
     );
-    return { endpoint, scope, extensions, Input, Success, failureTypes, accept };
+    return { endpoint, scope, extensions, Input, Success, failureTypes, runnable };
   }
 
   return {
@@ -293,14 +270,15 @@ export function createMutations(builder: Builder, errors: MutationErrors): Mutat
             const inputs = args.input[items] ?? [];
             assertRange(`the number of ${items}`, inputs.length, 1, max);
             // Before the first is sent: an invalid key rejects all.
-            const accepted = inputs.map((each, index) => {
+            const runs = inputs.map((each, index) => {
               const first = inputs.findIndex((other) => other[uniqueBy] === each[uniqueBy]);
               const message = `${uniqueBy} is that of ${items}[${first}] too. Each must be in one item.`;
               const issues = each[uniqueBy] == null || first === index ? [] : [{ path: [uniqueBy], message }];
-              return single.accept(each, ctx, info, { index, path: ['input', items, String(index)], issues });
+              const item = { index, path: ['input', items, String(index)], issues };
+              return new MutationRun(single.runnable, each, ctx, info, item);
             });
-            const applyAll = createBoundedMap<Apply, Result>(BULK_CONCURRENCY);
-            return { results: await applyAll(accepted, (apply, end, fail) => void apply().then(end, fail)) };
+            const applyAll = createBoundedMap<MutationRun, Result>(BULK_CONCURRENCY);
+            return { results: await applyAll(runs, (run, end, fail) => void run.apply().then(end, fail)) };
           },
         }),
       );
@@ -316,110 +294,6 @@ function declareItemCalls({ endpoint, extensions }: DeclaredMutation, items: str
     dependentCalls: dependentCallsOf(extensions).map(({ options }) => new DependentCalls(options, argsOf)),
     writes: new DependentCalls({ endpoint, reason: 'One per item.' }, argsOf),
   };
-}
-
-function createAccept(
-  typeName: string,
-  { endpoint, input: declared, subject, failures: { notFound } = {}, inputPath, resolve, success }: AnyMutation,
-  canConflict: boolean,
-): DeclaredMutation['accept'] {
-  const hasFields = declared !== undefined || subject !== undefined;
-  const toInputPath = typeof inputPath === 'function' ? inputPath : renameFirst(inputPath);
-  return (fields, ctx, info, item) => {
-    const { idempotencyKey: sent, ...given } = fields;
-    const input = subject ? { ...given, [subject]: subjectOf(ctx, given[subject], subject, endpoint) } : given;
-    // An invalid key is rejected before anything is sent.
-    const deriveKey = endpoint.idempotent ? deriveIdempotencyKey(ctx, info, sent, item?.index) : undefined;
-    const writes = (item === undefined ? ctx.writes.ofField : undefined) ?? new WriteCount();
-    const own = item && ownWrites(ctx, writes);
-    const { upstream } = own ?? ctx;
-    const path = item?.path ?? (hasFields || endpoint.idempotent ? ['input'] : []);
-    return async () => {
-      let sends = 0;
-      let areReplayed = true;
-      const uncleared: string[] = [];
-      const unapplied: string[] = [];
-      const toPath = (member: string) => [...path, ...toInputPath([member], input)].join('.');
-      const send: Send<CallArgs, unknown> = (args) => {
-        sends += 1;
-        const write = { ...args, idempotencyKey: undefined, deriveKey, isBulkItem: item !== undefined };
-        const sent = upstream.write(endpoint, write).then(({ body, replayed, ...differing }) => {
-          areReplayed &&= replayed;
-          uncleared.push(...(differing.uncleared ?? []).map(toPath));
-          unapplied.push(...(differing.unapplied ?? []).map(toPath));
-          return body;
-        });
-        return ignoreRejection(sent);
-      };
-      try {
-        const issues = [...findInputIssues(input, info.schema.getType(`${typeName}Input`)), ...(item?.issues ?? [])];
-        if (issues.length > 0) {
-          throw invalidInput(endpoint, issues.slice(0, MAX_ISSUES));
-        }
-        const source = await (own
-          ? runWith({ context: ctx, own }, resolve, input, send, ctx)
-          : resolve(input, send, ctx));
-        if (sends === 0 && writes.applied === 0) {
-          await ctx.tryKey(); // No call has shown that the service accepts the caller.
-        }
-        ctx.usage.addResults(info.fieldName, success.failures?.(source));
-        const result = { uncleared, unapplied, ...source, __typename: `${typeName}Success` };
-        ctx.usage.addResults(info.fieldName, uncleared.length > 0 ? ['NOT_CLEARED'] : undefined);
-        ctx.usage.addResults(info.fieldName, result.unapplied.length > 0 ? ['UNAPPLIED'] : undefined);
-        return { ...result, replayed: sends > 0 && areReplayed };
-      } catch (error) {
-        const failure =
-          isUpstreamError(error) &&
-          toFailure(error, {
-            notFound: notFound && { ...notFound, id: notFound.id(input) },
-            subject: subject && String(input[subject]),
-            canConflict,
-            toInputPath: (member) => (!hasFields ? [] : sends === 0 ? member : toInputPath(member, input)),
-            path,
-            isBulkItem: item !== undefined,
-            hasWritten: writes.applied > 0,
-          });
-        if (failure) {
-          ctx.usage.addResults(info.fieldName, [failure.code]);
-          return failure;
-        }
-        throw error;
-      }
-    };
-  };
-}
-
-/**
- * Returns the client and loaders of a mutation's field, or of an item of it. The client counts writes, and sends none once the field has ended: its
- * resolver can still run while the next field writes.
- */
-export function ownWrites({ upstream, loaders, writes }: GatewayContext, count = new WriteCount()): FieldContext {
-  const { ofField } = writes;
-  return {
-    upstream: {
-      read: (endpoint, args) => upstream.read(endpoint, args),
-      write: (endpoint, args) =>
-        count.track(
-          writes.ofField === ofField ? upstream.write(endpoint, args) : Promise.reject(misplacedWrite(endpoint)),
-        ),
-    },
-    loaders,
-  };
-}
-
-/** Runs the resolver of a mutation's field. Until it returns, it can write. */
-export async function runMutation(ctx: GatewayContext, field: string, resolve: () => unknown): Promise<unknown> {
-  const ofField = new WriteCount();
-  ctx.writes.ofField = ofField;
-  ctx.usage.field = field;
-  ctx.loaders.reset(); // The field before may have changed any record.
-  try {
-    return await resolve();
-  } catch (error) {
-    throw ofField.applied > 0 ? afterWrite(error) : error;
-  } finally {
-    ctx.writes.ofField = undefined;
-  }
 }
 
 /** Creates the function that replaces the first name of a path, if it has another one. */
@@ -472,45 +346,3 @@ export const UNAPPLIED =
 
 const UNCLEARED =
   'The paths of what null or an empty list was to clear, but which still has a value, such as `input.phone`. Versions of the service before 31 October 2025 ignore most nulls.';
-
-/**
- * Returns the function that derives the idempotency key that is sent upstream for each write: a digest of field name, response path, the caller, its key,
- * the position in a bulk mutation, the number of the write, and the method and path of the call. This lets one header serve several root fields and
- * records. Services store keys without the environment, the endpoint and the ids in its path, so the caller's key itself would replay the response of
- * another environment, endpoint or record. Browser users share a tenant's API key, and must not get each other's responses.
- *
- * @param inputKey the key of the input, which takes precedence over the request header
- * @param item the position in a bulk mutation
- * @returns undefined if the caller sent no key
- * @throws {GraphQLError} BAD_USER_INPUT if the caller's key is empty
- */
-function deriveIdempotencyKey(
-  { identity: { clientKind, callerId }, idempotencyKey, idempotencyKeys }: GatewayContext,
-  { fieldName, path }: WrittenField,
-  inputKey: unknown,
-  item: number | undefined,
-) {
-  const key = typeof inputKey === 'string' ? inputKey : idempotencyKey;
-  if (key === undefined) {
-    return undefined;
-  }
-  if (key.trim() === '') {
-    throw badUserInput('idempotencyKey must not be empty. Omit it, or send a value that is unique per change.');
-  }
-  let write = 0;
-  return (call: string): string => {
-    write += 1;
-    const parts =
-      idempotencyKeys === 'previous'
-        ? [
-            fieldName,
-            path.key,
-            key,
-            ...(item === undefined ? [] : [item]),
-            ...(clientKind === 'browser' ? [callerId] : []),
-            ...(write === 1 ? [] : [{ write }]),
-          ]
-        : [fieldName, path.key, callerId, key, item, write, call];
-    return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
-  };
-}

@@ -8,14 +8,15 @@ import {
   isIntrospectionType,
   isObjectType,
 } from 'graphql';
+import { afterWrite } from '../../errors/mutation-failures.ts';
 import type { GatewayContext } from '../../graphql/context.ts';
 import { type DependentCalls, declaresCall, dependentCallsOf } from '../../graphql/declared-calls.ts';
-import { runWith } from '../../graphql/field-context.ts';
+import { ownWrites, runWith } from '../../graphql/field-context.ts';
 import type { FieldContext } from '../../graphql/loaders.ts';
 import { adderOf, type ModuleOf, scopesOfField } from '../../graphql/scopes.ts';
 import { memoizeByObject } from '../../lib/memoize.ts';
+import { FieldWrites } from '../../upstream/calls.ts';
 import { checkCalls } from './check-calls.ts';
-import { ownWrites, runMutation } from './mutations.ts';
 
 type Resolve = GraphQLFieldResolver<unknown, GatewayContext>;
 
@@ -85,7 +86,19 @@ export function wrapResolvers(schema: GraphQLSchema, moduleOf: ModuleOf, checks:
 function runAsMutation({ isMutation }: WrappedField, resolve: Resolve): Resolve {
   return !isMutation
     ? resolve
-    : (source, args, context, info) => runMutation(context, info.fieldName, () => resolve(source, args, context, info));
+    : async (source, args, context, info) => {
+        const writes = new FieldWrites();
+        context.writes.ofField = writes;
+        context.usage.field = info.fieldName;
+        context.loaders.reset(); // The field before may have changed any record.
+        try {
+          return await resolve(source, args, context, info);
+        } catch (error) {
+          throw writes.applied > 0 ? afterWrite(error) : error;
+        } finally {
+          writes.end();
+        }
+      };
 }
 
 /** If the operation is only explained: records the calls of a field that makes some, and leaves out those that can do anything. */
@@ -137,9 +150,11 @@ function tryKeyFirst({ isSilent }: WrappedField, resolve: Resolve): Resolve {
       };
 }
 
-/** Sends the writes of a mutation's field only until it has ended. */
+/** Sends the writes of a mutation's field only until it has ended, although its resolver can still run while the next field writes. */
 function limitWrites({ isMutation, hasForeign }: WrappedField, resolve: Resolve): Resolve {
-  return isMutation && hasForeign ? withOwn(resolve, (context) => ownWrites(context)) : resolve;
+  return isMutation && hasForeign
+    ? withOwn(resolve, (context) => context.writes.ofField && ownWrites(context, context.writes.ofField))
+    : resolve;
 }
 
 /** Lets a field that requires no scope make no calls. */

@@ -4,16 +4,7 @@ import { isRecord } from '../../lib/is-record.ts';
 import { ignoreRejection } from '../../lib/promises.ts';
 import { Deadline } from '../../lib/signal.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
-import {
-  type CallAuthor,
-  type Caller,
-  misplacedWrite,
-  type OperationClient,
-  type Outcome,
-  type UpstreamRequest,
-  WriteCount,
-  type WriteResult,
-} from '../calls.ts';
+import type { CallAuthor, Caller, OperationClient, Outcome, UpstreamRequest, WriteResult } from '../calls.ts';
 import { isIdentified } from '../declaration/response-form.ts';
 import {
   type CallArgs,
@@ -51,15 +42,22 @@ export class CallBudget {
    *
    * @throws {Error} if it must not be sent
    */
-  createRequest(kind: 'read' | 'write', endpoint: DeclaredEndpoint, args: UpstreamRequest['args']): UpstreamRequest {
-    const { credential, person, requestId, writes } = this.#caller;
+  createRequest(
+    kind: 'read' | 'write',
+    endpoint: DeclaredEndpoint,
+    args: UpstreamRequest['args'],
+    writes = this.#caller.writes?.ofField,
+  ): UpstreamRequest {
+    const { credential, person, requestId } = this.#caller;
     const { upstreamUrl, maxUpstreamCalls } = this.#settings;
     const expected = endpoint.method === 'GET' ? 'read' : 'write';
     if (kind !== expected) {
       throw invalidCall(endpoint, `it is a ${expected}; use ctx.upstream.${expected}`);
     }
-    if (endpoint.method !== 'GET' && writes !== undefined && writes.ofField === undefined) {
-      throw misplacedWrite(endpoint);
+    if (kind === 'write' && this.#caller.writes !== undefined && writes?.mayWrite !== true) {
+      const { method, route } = endpoint;
+      const rule = 'Only the resolver of a field of Mutation can write, until it has ended.';
+      throw new Error(`${method} ${route} was not sent. ${rule}`); // A bug of a module.
     }
     if (credential === undefined) {
       throw errorOf('missingCredential', endpoint);
@@ -111,9 +109,10 @@ export class BoundedClient implements OperationClient {
   write<Args extends CallArgs, Body>(
     endpoint: WriteEndpoint<Args, Body>,
     args: NoInfer<Args> & WriteOptions,
+    writes = this.#caller.writes?.ofField,
   ): Promise<WriteResult<Body>> {
     const sent = new Promise<WriteResult<Body>>((resolve, reject) => {
-      const request = this.budget.createRequest('write', endpoint, args);
+      const request = this.budget.createRequest('write', endpoint, args, writes);
       const settle = (outcome: Outcome) => {
         if (isUpstreamError(outcome)) {
           reject(outcome);
@@ -129,7 +128,7 @@ export class BoundedClient implements OperationClient {
         sendUpsert(request, endpoint.upsert, send).then(settle, reject);
       }
     });
-    return (this.#caller.writes?.ofField ?? new WriteCount()).track(sent);
+    return writes === undefined ? ignoreRejection(sent) : writes.track(sent);
   }
 
   #createReader(onOutcome: (outcome: Outcome) => void): Reader {

@@ -34,7 +34,7 @@ export function createRecorder(settings: OperationSettings, cache: ServiceCache 
       const notSent = () => Promise.reject(new NotSent('The write was recorded, but not sent.'));
       return {
         read: (endpoint, args) => ignoreRejection(record('read', endpoint, args).then(() => null)),
-        write: (endpoint, args) => ignoreRejection(record('write', endpoint, args).then(notSent)),
+        write: (...call) => ignoreRejection(record('write', ...call).then(notSent)),
       };
     },
     /** Returns the request of a read without recording it. */
