@@ -1,10 +1,10 @@
-// Writes what the code needs of the service's OpenAPI documents: types, endpoints, requests that the sandbox validates, and shapes of responses.
+// Writes what the code needs of the service's OpenAPI document: types, endpoints, requests that the sandbox validates, and shapes of responses.
 
 import { readFileSync } from 'node:fs';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { parse } from 'yaml';
 
-/** Part of JSON Schema that the documents use. */
+/** Part of JSON Schema that the document uses. */
 interface Schema {
   $ref?: string;
   oneOf?: Schema[];
@@ -32,8 +32,9 @@ interface Document {
   components: Groups<Schema>;
 }
 
-// `npm run check:openapi` validates the contract.
-const read = (file: string): Document => parse(readFileSync(new URL(`../schema/${file}`, import.meta.url), 'utf8'));
+/** Reads the contract, which `npm run check:openapi` validates. */
+export const readContract = (): Document =>
+  parse(readFileSync(new URL('../schema/upstream.openapi.yaml', import.meta.url), 'utf8'));
 
 /** Lists operations by their endpoint, such as `GET /v1/feeds/{feedId}`. */
 const listOperations = ({ paths }: Pick<Document, 'paths'>): [endpoint: string, operation: Operation][] =>
@@ -43,27 +44,15 @@ const listOperations = ({ paths }: Pick<Document, 'paths'>): [endpoint: string, 
     ),
   );
 
-/** Returns a document with the endpoints of the contract, and those of shipped modules. */
-export function readAll(): Document {
-  const [contract, modules] = [read('upstream.openapi.yaml'), read('modules.openapi.yaml')];
-  const merge = <Member>(groups: Groups<Member>, added: Groups<Member>): Groups<Member> =>
-    Object.fromEntries(Object.keys({ ...groups, ...added }).map((name) => [name, { ...groups[name], ...added[name] }]));
-  return {
-    ...contract,
-    paths: merge(contract.paths, modules.paths),
-    components: merge(contract.components, modules.components),
-  };
-}
-
 /** Returns a module with the types of the contract's schemas. Its paths are left out, because `endpoints.ts` declares them with their rules. */
 export async function writeTypes(): Promise<string> {
-  const { openapi, info, components } = read('upstream.openapi.yaml');
+  const { openapi, info, components } = readContract();
   return astToString(await openapiTS(JSON.stringify({ openapi, info, components: { schemas: components.schemas } })));
 }
 
 /** Returns a module with the endpoints of the service, and their type. */
 export function writeEndpoints(): string {
-  const endpoints = listOperations(readAll()).map(([endpoint]) => `  '${endpoint}',\n`);
+  const endpoints = listOperations(readContract()).map(([endpoint]) => `  '${endpoint}',\n`);
   return `/** Endpoints of the service. */
 export const ENDPOINTS = [
 ${endpoints.join('')}] as const;
@@ -75,7 +64,7 @@ export type Endpoint = (typeof ENDPOINTS)[number];
 
 /** Returns the requests as an OpenAPI document in JSON, because parsing YAML would be a sixth of the sandbox's time to start. */
 export function writeRequests(): string {
-  const { openapi, info, paths, components } = readAll();
+  const { openapi, info, paths, components } = readContract();
   for (const [, operation] of listOperations({ paths })) {
     operation.responses = {};
   }
@@ -113,7 +102,7 @@ const BOOKKEEPING = {
  * nothing parses the document at run time. Responses to modules are not compared.
  */
 export function writeResponses(): string {
-  const contract = read('upstream.openapi.yaml');
+  const contract = readContract();
   const builtIn = listOperations(contract).filter(([, operation]) => operation['x-module'] === undefined);
   const shapes = builtIn.flatMap(([endpoint, { responses = {} }]) => {
     const [, success] = Object.entries(responses).find(([status]) => status.startsWith('2')) ?? [];

@@ -8,6 +8,7 @@ import {
   type ConflictReason,
   type InputIssue,
   isUpstreamError,
+  saysNotFound,
   type UpstreamError,
 } from '../upstream/errors.ts';
 import type { WriteOutcome } from '../upstream/failures.ts';
@@ -78,34 +79,6 @@ export function toFailure(error: UpstreamError, returned: ReturnedFailures): Fai
   return isBulkItem ? toItemFailure(error) : undefined;
 }
 
-/**
- * Returns the result of a read, and null also if the service reports with 400 that the record is missing, as it does for some.
- *
- * @param record type of the record, such as `Subscriber`, and its id
- */
-export const nullIfAbsent = <Body>(
-  read: Promise<Body>,
-  record: { resource: string; id: string },
-): Promise<Body | null> =>
-  read.catch((error) => (isUpstreamError(error) && saysNotFound(error, record) ? null : Promise.reject(error)));
-
-/** Whether the service's message says that the record is missing, as it does with 400. It can also miss others, such as one that uses it. */
-function saysNotFound(
-  { status, message }: UpstreamError,
-  { resource, id }: { resource: string; id: string },
-  statuses: readonly (number | undefined)[] = [400],
-): boolean {
-  const bare = message.replace(` ${id} `, ' '); // Once, because an id can be a word of the sentence.
-  const words = bare.split(/\s+/).filter((word) => bare !== message || /\w(?:.*\w)?/.exec(word)?.[0] !== id);
-  const noun = resource.replace(/\B[A-Z]/g, ' ?$&');
-  const forms = [
-    `not find (?:(?:the|an?|any) )?${noun}\\b`,
-    `no (?:such ${noun}\\b|${noun} (?:with|named|exists)\\b)`,
-    `${noun}(?:Id)?(?:\\W+(?:with|the|id|identifier|named?|was|is|could|can))*\\W+(?:not (?:be )?found|(?:does(?: not|n't)|not) exist)\\b`,
-  ];
-  return statuses.includes(status) && new RegExp(`\\b(?:${forms.join('|')})`, 'i').test(words.join(' '));
-}
-
 function toItemFailure(error: UpstreamError): Failure {
   const { message, isReplayed: replayed, status, retryable, retryAfterSeconds, outcome = 'UNKNOWN' } = error;
   const kind = { __typename: 'UpstreamFailure', code: 'UPSTREAM_FAILURE' } as const;
@@ -123,7 +96,3 @@ export function afterWrite(error: unknown): unknown {
   }
   return isUpstreamError(error) ? afterUnknownOutcome(error) : error;
 }
-
-/** Checks whether an error is a response of the service that rejects the input (400, 422). */
-export const isRejectedInput = (error: unknown): boolean =>
-  isUpstreamError(error) && error.code === 'BAD_USER_INPUT' && error.sent;

@@ -1,7 +1,6 @@
 // Lets modules add types, fields and endpoints to the schema.
 
 import { type FieldMap, InterfaceRef, ObjectRef } from '@pothos/core';
-import { nullIfAbsent } from '../errors/mutation-failures.ts';
 import { declareCalls } from '../graphql/declared-calls.ts';
 import { Entity, type LoadByKey, type Loader } from '../graphql/loaders.ts';
 import { type ModuleOf, requireScopes } from '../graphql/scopes.ts';
@@ -9,6 +8,7 @@ import { badResponse, badUserInput, loadBySentId } from '../graphql/values.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { isPromise } from '../lib/promises.ts';
 import { type DeclaredEndpoint, endpoint } from '../upstream/endpoint.ts';
+import { nullIfAbsent } from '../upstream/errors.ts';
 import { assertRange } from './toolkit/arguments.ts';
 import { type Builder, createBuilder, type GraphTypes } from './toolkit/builder.ts';
 import { defineMutationErrors, type MutationErrors } from './toolkit/mutation-errors.ts';

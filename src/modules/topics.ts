@@ -1,6 +1,7 @@
 // Adds topics, their queries, and the mutations of topics and their subscribers.
 
 import { isRecord } from '../lib/is-record.ts';
+import type { CreatedTopicBody, TopicBody } from '../upstream/endpoints.ts';
 import { defineShipped } from './module.ts';
 import type { GraphTypes } from './toolkit/builder.ts';
 import { assertPage, definePage, type PageBody, pageArg, sizeArg } from './types/pages.ts';
@@ -11,14 +12,6 @@ const MAX = 100;
 
 /** Maximum topics of one page. */
 const MAX_PAGE = 10;
-
-export interface TopicBody {
-  _id?: string;
-  key: string;
-  /** Missing in topics from newer endpoints of the service. */
-  name: string;
-  subscribers?: readonly string[];
-}
 
 /** Returns the ids in a value: a list of them, or one. Other values are left out. */
 const idsIn = (value: unknown): string[] =>
@@ -39,7 +32,7 @@ export default defineShipped('notigraph/modules/topics', (toolkit) => {
     .returns<PageBody<TopicBody>>();
   const create = endpoint('POST /v1/topics', { idempotent: true, identifiedBy })
     .takes<{ body: { key: string; name: string } }>()
-    .returns<{ _id?: string; key: string }>();
+    .returns<CreatedTopicBody>();
   const rename = endpoint('PATCH /v1/topics/{topicKey}', { idempotent: true, identifiedBy, confirms: ['name'] })
     .takes<{ body: { name: string } }>()
     .returns<TopicBody>();

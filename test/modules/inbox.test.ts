@@ -25,7 +25,7 @@ import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 import { registerTestTraces } from '../support/traces.ts';
 
-guards('src/errors/mutation-failures.ts', 'nullIfAbsent');
+guards('src/upstream/errors.ts', 'nullIfAbsent');
 guards('src/modules/types/record-fields.ts', 'collect');
 guards('src/errors/client-errors.ts', 'createClientErrors.toUpstreamClientError');
 

@@ -1,7 +1,7 @@
-// Validates requests and responses by the OpenAPI documents of the service.
+// Validates requests and responses by the OpenAPI document of the service.
 
 import { type Document, OpenAPIBackend, type Options } from 'openapi-backend';
-import { readAll } from '../../codegen/openapi.ts';
+import { readContract } from '../../codegen/openapi.ts';
 import type { Exchange } from './service.ts';
 
 /** Validates an exchange against the OpenAPI document. Returns one sentence per violation. */
@@ -9,15 +9,15 @@ export type ContractCheck = (exchange: Exchange, prefix?: string) => string[];
 
 let check: Promise<ContractCheck> | undefined;
 
-/** Creates a check from the OpenAPI documents in `schema/`, which are read once per process. Not all operations of modules have responses. */
+/** Creates a check from the OpenAPI document, which is read once per process. */
 export function createContractCheck(): Promise<ContractCheck> {
-  check ??= readContract();
+  check ??= createCheck();
   return check;
 }
 
-/** Reads the OpenAPI documents in `schema/`. */
+/** Reads the OpenAPI document in `schema/`. */
 export const openContract = (options: Partial<Options> = {}): Promise<OpenAPIBackend> =>
-  new OpenAPIBackend({ definition: readAll() as Document, quick: true, ...options }).init();
+  new OpenAPIBackend({ definition: readContract() as Document, quick: true, ...options }).init();
 
 /** Returns the errors of the service that are examples in the contract. */
 export async function readErrors(): Promise<Record<string, { statusCode: number; message?: string }>> {
@@ -29,7 +29,7 @@ export async function readErrors(): Promise<Record<string, { statusCode: number;
   );
 }
 
-async function readContract(): Promise<ContractCheck> {
+async function createCheck(): Promise<ContractCheck> {
   const api = await openContract({
     strict: true,
     coerceTypes: true,

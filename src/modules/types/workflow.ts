@@ -1,10 +1,10 @@
 // Adds workflows and their triggers, their queries, and the mutation of their status.
 
 import type { FieldMap } from '@pothos/core';
-import { isRejectedInput } from '../../errors/mutation-failures.ts';
 import type { LoadByKey } from '../../graphql/loaders.ts';
 import { listOf, loadBySentId, requireId, requireValue, toId } from '../../graphql/values.ts';
 import { getWorkflow, type TriggerBody, updateWorkflowStatus, type WorkflowBody } from '../../upstream/endpoints.ts';
+import { isUpstreamError } from '../../upstream/errors.ts';
 import { defineModule } from '../module.ts';
 import { assertRange } from '../toolkit/arguments.ts';
 import { notificationGroups } from './notification-group.ts';
@@ -235,7 +235,8 @@ export const workflows = defineModule('workflows', (toolkit) => {
         const updated = await send({ workflowId, body: { active } });
         return { workflow: { _id: workflowId, ...updated }, changed: true };
       } catch (error) {
-        const current = isRejectedInput(error) ? await loaders.load(workflow, workflowId).catch(() => null) : null;
+        const isRejected = isUpstreamError(error) && error.code === 'BAD_USER_INPUT' && error.sent;
+        const current = isRejected ? await loaders.load(workflow, workflowId).catch(() => null) : null;
         if (current?.active !== active) {
           throw error;
         }

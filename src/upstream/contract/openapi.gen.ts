@@ -486,6 +486,51 @@ export interface components {
              */
             error?: string[];
         };
+        Event: {
+            /** @description The identifier of the workflow. */
+            name: string;
+            /** @description A recipient or a list of at most 100. The sandbox checks their forms. */
+            to: unknown;
+            payload?: Record<string, never> | null;
+            overrides?: Record<string, never>;
+            transactionId?: string;
+        };
+        BulkSubscriber: {
+            subscriberId?: string;
+            message?: string;
+        };
+        /** @description The name is missing in topics from newer endpoints of the service. */
+        Topic: {
+            _id?: string;
+            key: string;
+            name?: string;
+            subscribers?: string[];
+        };
+        CreatedTopic: {
+            _id?: string;
+            key: string;
+        };
+        TopicAddition: {
+            succeeded: string[];
+            failed?: {
+                notFound?: string[];
+            };
+        };
+        /** @description A workflow as the list has it. */
+        ListedWorkflow: {
+            _id: string;
+            name: string;
+            active: boolean;
+            triggers: components["schemas"]["Trigger"][];
+            _notificationGroupId: string;
+            notificationGroup?: null | components["schemas"]["NotificationGroup"];
+            steps: {
+                template?: {
+                    _id?: string;
+                    type?: string;
+                };
+            }[];
+        };
         /** @enum {string} */
         Channel: "in_app" | "email" | "sms" | "chat" | "push";
         /** @description Free-form key/value pairs. */

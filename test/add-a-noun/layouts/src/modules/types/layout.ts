@@ -1,7 +1,7 @@
 // Adds layouts, and their query and mutation.
 
-import { defineModule } from '../module.ts';
 import { createLayout, type LayoutBody, listLayouts } from '../../upstream/endpoints.ts';
+import { defineModule } from '../module.ts';
 
 export const layouts = defineModule('layouts', ({ builder, declareCalls, mutation, requireScopes }) => {
   const Layout = builder.objectRef<LayoutBody>('Layout').implement({
