@@ -153,8 +153,8 @@ type GatewayState = ReturnType<typeof createGatewayState>;
  */
 export const createGatewayState = (logger: Logger, monotonicNow?: () => number, redisTimeoutMs?: number) => ({
   counts: createCounts(logger),
-  rateLimiters: createRateLimiters(logger, monotonicNow, redisTimeoutMs),
-  cacheStores: new CacheStores(logger, redisTimeoutMs),
+  rateLimiters: createRateLimiters({ logger, timeoutMs: redisTimeoutMs }, monotonicNow),
+  cacheStores: new CacheStores({ logger, timeoutMs: redisTimeoutMs }),
   remoteKeys: createRemoteKeys(logger),
   logSecret: randomBytes(32).toString('hex'), // Default of the setting.
 });

@@ -1,9 +1,8 @@
 // Counts upstream calls per caller in Redis, for all processes and replicas, and opens the rate limiter that the configuration chooses.
 
 import { hash } from 'node:crypto';
-import type { Logger } from 'pino';
 import { createSharedResources } from '../lib/shared-resources.ts';
-import { createRedis, type RedisStoreOptions, type RedisWork } from '../redis/redis.ts';
+import { createRedis, type RedisStoreOptions, type RedisWork, type SharedRedisOptions } from '../redis/redis.ts';
 import { NOT_REDIS, RedisError } from '../redis/redis-connection.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { RateLimit } from '../settings/stores.ts';
@@ -111,9 +110,8 @@ const runScript =
  * limits.
  *
  * @param now monotonic clock of those in memory, in milliseconds. @default performance.now
- * @param redisTimeoutMs maximum wait for Redis, in milliseconds. @default 100
  */
-export function createRateLimiters(logger: Logger, now?: () => number, redisTimeoutMs?: number) {
+export function createRateLimiters(shared: SharedRedisOptions, now?: () => number) {
   const limiters = createSharedResources<RateLimiter>();
   return {
     /**
@@ -124,7 +122,7 @@ export function createRateLimiters(logger: Logger, now?: () => number, redisTime
      */
     open(store: GatewaySettings['rateLimits']['store']): RateLimiter {
       const { redis } = store === 'memory' ? {} : store;
-      const options = redis && { ...redis, prefix: `${redis.keyPrefix}limit:`, logger, timeoutMs: redisTimeoutMs };
+      const options = redis && { ...redis, prefix: `${redis.keyPrefix}limit:`, ...shared };
       const { resource, release } = limiters.open(JSON.stringify(store), () =>
         options ? createRedisRateLimiter(options) : createMemoryRateLimiter(now),
       );

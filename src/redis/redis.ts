@@ -29,13 +29,17 @@ interface StoreMessages {
 
 export type RedisWork<Reply> = (send: SendCommand) => Promise<Reply>;
 
-export interface RedisStoreOptions extends RedisServer {
+/** Options that all stores of a process share. */
+export interface SharedRedisOptions {
   /** Logs when Redis becomes unavailable and when it is back, without the URL. */
   logger: Logger;
-  /** Prefix of keys. */
-  prefix: string;
   /** Maximum wait for Redis, in milliseconds. @default 100 */
   timeoutMs?: number | undefined;
+}
+
+export interface RedisStoreOptions extends RedisServer, SharedRedisOptions {
+  /** Prefix of keys. */
+  prefix: string;
 }
 
 interface StoreWork {

@@ -1,8 +1,8 @@
 // Opens all configured services of a gateway, which share a cache and a bound on what they receive at a time.
 
-import type { Logger } from 'pino';
 import { createSharedResources, type SharedResource } from '../lib/shared-resources.ts';
 import { Abort } from '../lib/signal.ts';
+import type { SharedRedisOptions } from '../redis/redis.ts';
 import { readSecret } from '../settings/kinds.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { CacheSettings } from '../settings/stores.ts';
@@ -129,14 +129,11 @@ function listUpstreams(settings: GatewaySettings): (readonly [string | undefined
 
 /** Stores of caches. Gateways with the same one share it, so that a gateway that replaces another one keeps what is stored. */
 export class CacheStores {
-  readonly #logger: Logger;
-  readonly #redisTimeoutMs: number | undefined;
+  readonly #shared: SharedRedisOptions;
   readonly #stores = createSharedResources<CacheStore>();
 
-  /** @param redisTimeoutMs maximum wait for Redis, in milliseconds. @default 100 */
-  constructor(logger: Logger, redisTimeoutMs?: number) {
-    this.#logger = logger;
-    this.#redisTimeoutMs = redisTimeoutMs;
+  constructor(shared: SharedRedisOptions) {
+    this.#shared = shared;
   }
 
   /**
@@ -152,8 +149,7 @@ export class CacheStores {
     }
     const { redis } = store;
     const secret = readSecret('cacheSecret', source);
-    const shared = { logger: this.#logger, timeoutMs: this.#redisTimeoutMs };
-    const options = { ...redis, ...shared, prefix: `${redis.keyPrefix}cache:`, secret };
+    const options = { ...redis, ...this.#shared, prefix: `${redis.keyPrefix}cache:`, secret };
     return this.#stores.open(JSON.stringify([store, secret]), () => new RedisCacheStore(options));
   }
 }

@@ -9,7 +9,7 @@ import { sampleSize } from './samples.ts';
 /** Time for which a write of a history whose outcome is unknown, or that is never ended, counts as being in progress. */
 export const WINDOW_MS = 150;
 
-/** Stores on which a random history is played in real time. Writes with an unknown outcome stay in progress for `WINDOW_MS`. */
+/** Stores on which a random history is played in real time. */
 export interface History extends AsyncDisposable {
   /** Stores with the same entries: one per process. */
   stores: readonly CacheStore[];
@@ -96,14 +96,14 @@ export async function checkHistory({ stores, damage }: History, seed: number): P
     if (outcome === 'known') {
       apply();
       await pause();
-      await begun.end(false);
+      await begun.end(0);
       isNoted &&= isUp();
       require(slot, number, isNoted ? undefined : store); // Other processes may not know if Redis didn't respond.
       return;
     }
     if (outcome === 'unknown') {
       startedAt = performance.now();
-      await begun.end(true);
+      await begun.end(WINDOW_MS);
       isNoted &&= isUp();
     }
     left.push(

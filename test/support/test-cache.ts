@@ -3,7 +3,6 @@
 import { pino } from 'pino';
 import type { GatewayDeps, GatewayOptions } from '../../src/gateway.ts';
 import { RedisCacheStore, type RedisCacheStoreOptions } from '../../src/upstream/cache/redis-store.ts';
-import { UNKNOWN_MS } from './cache-store-contract.ts';
 import { hasRedis, startRedis } from './redis.ts';
 
 /** Stores of the cache, each of which must keep every promise. */
@@ -71,7 +70,6 @@ export function createRedisCache(url: RedisCacheStoreOptions['url'], options: Pa
     secret: SECRET,
     prefix: 'notigraph:cache:',
     timeoutMs: 10_000,
-    unknownWriteMs: UNKNOWN_MS,
     ...options,
   });
   return { store, log, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };

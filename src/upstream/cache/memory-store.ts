@@ -11,7 +11,6 @@ import {
   OpenWrites,
   type Owner,
   UNKNOWN_WRITE,
-  UNKNOWN_WRITE_MS,
   type WriteInProgress,
 } from './store.ts';
 
@@ -35,7 +34,6 @@ const MAX_VERSIONS = 20_000;
 /** Store in the memory of this process. Bodies are kept as parsed, so that a hit costs no parsing. */
 export class MemoryStore implements CacheStore {
   readonly #now: () => number;
-  readonly #unknownWriteMs: number;
   /** Key of the digests, so that the memory has no list of credentials. */
   readonly #secret = randomBytes(32).toString('base64');
   readonly #entries: LRUCache<string, Entry>;
@@ -50,19 +48,9 @@ export class MemoryStore implements CacheStore {
   /**
    * @param options.maxBytes maximum size of all entries
    * @param options.now monotonic clock, in milliseconds. @default performance.now
-   * @param options.unknownWriteMs time for which a write with an unknown outcome counts as being in progress. @default UNKNOWN_WRITE_MS
    */
-  constructor({
-    maxBytes,
-    now = () => performance.now(),
-    unknownWriteMs = UNKNOWN_WRITE_MS,
-  }: {
-    maxBytes: number;
-    now?: (() => number) | undefined;
-    unknownWriteMs?: number;
-  }) {
+  constructor({ maxBytes, now = () => performance.now() }: { maxBytes: number; now?: (() => number) | undefined }) {
     this.#now = now;
-    this.#unknownWriteMs = unknownWriteMs;
     this.#entries = new LRUCache<string, Entry>({
       maxSize: maxBytes,
       maxEntrySize: Math.floor(maxBytes * MAX_SHARE),
@@ -118,7 +106,7 @@ export class MemoryStore implements CacheStore {
     this.#replaceVersions(keys);
     const write = String(this.#epoch);
     this.#writes.begin(keys, write, this.#now(), maxMs);
-    return { end: (isUnknown) => this.#endWrite(keys, write, isUnknown) };
+    return { end: (unknownMs) => this.#endWrite(keys, write, unknownMs) };
   }
 
   drop(owner: Owner, kinds: readonly CachedKind[]): void {
@@ -137,11 +125,11 @@ export class MemoryStore implements CacheStore {
     this.#versions.clear();
   }
 
-  #endWrite(keys: readonly string[], write: string, isUnknown: boolean): void {
+  #endWrite(keys: readonly string[], write: string, unknownMs: number): void {
     this.#replaceVersions(keys);
     this.#writes.end(keys, write);
-    if (isUnknown) {
-      this.#writes.begin(keys, UNKNOWN_WRITE, this.#now(), this.#unknownWriteMs);
+    if (unknownMs > 0) {
+      this.#writes.begin(keys, UNKNOWN_WRITE, this.#now(), unknownMs);
     }
   }
 

@@ -14,21 +14,12 @@ import {
   OpenWrites,
   type Owner,
   UNKNOWN_WRITE,
-  UNKNOWN_WRITE_MS,
   type WriteInProgress,
 } from './store.ts';
 
 export interface RedisCacheStoreOptions extends RedisStoreOptions {
   /** Secret from which the keys of all encryption are derived. */
   secret: string;
-  /** Time for which a write with an unknown outcome counts as being in progress. @default UNKNOWN_WRITE_MS */
-  unknownWriteMs?: number;
-  /**
-   * Maximum versions to replace once Redis is back. Beyond it, only those that this process has found are noted; of others, it uses no entry from before.
-   *
-   * @default 10000
-   */
-  maxMissed?: number;
 }
 
 /** Time after which the state of an owner that nobody uses is forgotten, in milliseconds. Entries live for two days at most. */
@@ -37,8 +28,11 @@ const STATE_MS = 2 * 86_400_000;
 /** Time after which the writes of a killed process are forgotten, in milliseconds. No operation takes longer. */
 const MAX_WRITE_MS = 600_000;
 
-/** Maximum versions that a process knows. Its writes to others count too, but in an outage it notes fewer of them. */
+/** Maximum versions that a process knows. */
 const MAX_KNOWN = 20_000;
+
+/** Maximum versions to replace once Redis is back. Beyond it, only known ones are noted; of others, no entry from before is used. */
+const MAX_MISSED = 10_000;
 
 /** Maximum size of the responses that are being compressed or sent, in bytes. Beyond it, responses are not stored. */
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
@@ -72,8 +66,6 @@ export class RedisCacheStore implements CacheStore {
   readonly #redis: ReturnType<typeof createRedis>;
   readonly #keysOf: ReturnType<typeof createOwnerKeys>;
   readonly #prefix: string;
-  readonly #unknownWriteMs: number;
-  readonly #maxMissed: number;
   /** Replaced by every write of anybody. A first version is only as good as a lookup that no write has followed. */
   readonly #epochKey: string;
   /** Versions that writes should have replaced while Redis didn't respond. */
@@ -94,12 +86,9 @@ export class RedisCacheStore implements CacheStore {
    * @throws {MissingPackageError} if the Redis client is not installed
    */
   constructor(options: RedisCacheStoreOptions) {
-    const { secret, prefix, unknownWriteMs = UNKNOWN_WRITE_MS, maxMissed = 10_000 } = options;
-    this.#keysOf = createOwnerKeys(secret);
-    this.#prefix = prefix;
-    this.#unknownWriteMs = unknownWriteMs;
-    this.#maxMissed = maxMissed;
-    this.#epochKey = `${prefix}epoch`;
+    this.#keysOf = createOwnerKeys(options.secret);
+    this.#prefix = options.prefix;
+    this.#epochKey = `${options.prefix}epoch`;
     this.#redis = createRedis(options, {
       messages: { whileDown: 'reads are not cached', onceUp: 'Reads are cached.' },
       trial: (send) => this.#try(send),
@@ -174,7 +163,7 @@ export class RedisCacheStore implements CacheStore {
     if (!isMarked) {
       this.#unmarked.begin(versions, id, performance.now(), maxMs);
     }
-    return { end: (isUnknown) => this.#endWrite(states, id, isUnknown) };
+    return { end: (unknownMs) => this.#endWrite(states, id, unknownMs) };
   }
 
   async drop(owner: Owner, kinds: readonly CachedKind[]): Promise<void> {
@@ -190,13 +179,11 @@ export class RedisCacheStore implements CacheStore {
     }
   }
 
-  async #endWrite(states: readonly OwnerState[], id: string, isUnknown: boolean): Promise<void> {
+  async #endWrite(states: readonly OwnerState[], id: string, unknownMs: number): Promise<void> {
     const versions = states.map(({ version }) => version);
     const isEnded = await this.#redis.run((send) =>
       Promise.all([
-        ...(isUnknown
-          ? states.map(({ unknown }) => send('SET', unknown, '1', 'PX', String(this.#unknownWriteMs)))
-          : []),
+        ...(unknownMs > 0 ? states.map(({ unknown }) => send('SET', unknown, '1', 'PX', String(unknownMs))) : []),
         ...this.#replace(send, versions),
         ...states.map(({ writes }) => send('HDEL', writes, id)),
       ]),
@@ -204,8 +191,8 @@ export class RedisCacheStore implements CacheStore {
     if (!isEnded) {
       this.#miss(versions);
     }
-    if (!isEnded && isUnknown) {
-      this.#unmarked.begin(versions, UNKNOWN_WRITE, performance.now(), this.#unknownWriteMs);
+    if (!isEnded && unknownMs > 0) {
+      this.#unmarked.begin(versions, UNKNOWN_WRITE, performance.now(), unknownMs);
     }
     this.#unmarked.end(versions, id);
   }
@@ -292,7 +279,7 @@ export class RedisCacheStore implements CacheStore {
   #miss(versions: readonly string[]): void {
     this.#misses += 1;
     for (const version of versions) {
-      if (this.#known.has(version) || this.#missed.size < this.#maxMissed) {
+      if (this.#known.has(version) || this.#missed.size < MAX_MISSED) {
         this.#missed.add(version);
       } else {
         this.#othersFrom = Infinity; // Until Redis is back, and tells its time.

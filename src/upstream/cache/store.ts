@@ -48,16 +48,13 @@ export interface FoundEntry {
   ageMs: number;
 }
 
-/** Time for which a write with an unknown outcome counts as being in progress after its end, in milliseconds. */
-export const UNKNOWN_WRITE_MS = 30_000;
-
 export interface WriteInProgress {
   /**
    * Ends the write. Resolves once no reader, in any process, can get an entry from before it.
    *
-   * @param isUnknown whether the service may still apply it. Then it counts as being in progress for a while longer
+   * @param unknownMs time for which the service may still apply it, in milliseconds, so that it counts as being in progress; 0 if its outcome is known
    */
-  end(isUnknown: boolean): void | Promise<void>;
+  end(unknownMs: number): void | Promise<void>;
 }
 
 /** Value now, or a promise of it that never rejects. Stores in memory respond immediately. */

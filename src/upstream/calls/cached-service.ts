@@ -30,6 +30,9 @@ interface CachedServiceDeps extends ServiceCache {
   closing: Signal;
 }
 
+/** Time for which a write with an unknown outcome counts as being in progress after its end, in milliseconds. */
+const UNKNOWN_WRITE_MS = 30_000;
+
 interface Read {
   request: UpstreamRequest;
   reader: Reader;
@@ -76,7 +79,7 @@ export class CachedService implements CallTarget {
       async confirm(outcome) {
         const isUnknown = isUpstreamError(outcome) && outcome.outcome === 'UNKNOWN';
         reader.events.invalidated(isUnknown ? 'unknown write' : 'write');
-        await write.end(isUnknown);
+        await write.end(isUnknown ? UNKNOWN_WRITE_MS : 0);
         await dropRejected(outcome);
       },
     });

@@ -67,14 +67,14 @@ describe('a store in memory', () => {
     for (let i = 0; i < 21_000; i += 1) {
       const { owner } = addressOf(i, 0);
       memory.put(addressOf(i, 0), memory.find(addressOf(i, 0)), resultOf(i), 60_000);
-      memory.beginWrite(owner, ['workflows'], 1_000).end(false);
+      memory.beginWrite(owner, ['workflows'], 1_000).end(0);
     }
     const during = await find('/a');
     for (const lookup of [before, during]) {
       await put('/a', lookup);
       expect(await body('/a')).toBeUndefined();
     }
-    await write.end(false);
+    await write.end(0);
     expect(await body('/a')).toBeUndefined();
     await read('/a', 2);
     expect(await body('/a')).toBe(2);
@@ -84,10 +84,10 @@ describe('a store in memory', () => {
     const memory = new MemoryStore({ maxBytes: MIB });
     load(memory, 1, 100);
     for (let i = 1; i < 21_000; i += 1) {
-      memory.beginWrite(addressOf(i, 0).owner, ['workflows', 'statistics'], 15_000).end(true);
+      memory.beginWrite(addressOf(i, 0).owner, ['workflows', 'statistics'], 15_000).end(30_000);
     }
     expect(isStored(memory, 1)).toBe(true);
-    memory.beginWrite(addressOf(0, 0).owner, ['workflows'], 15_000).end(false);
+    memory.beginWrite(addressOf(0, 0).owner, ['workflows'], 15_000).end(0);
     expect(isStored(memory, 1)).toBe(false);
   });
 
@@ -95,18 +95,18 @@ describe('a store in memory', () => {
     let time = 0;
     const memory = new MemoryStore({ maxBytes: MIB, now: () => time });
     const write = (i: number) => memory.beginWrite(addressOf(i, 0).owner, ['workflows', 'statistics'], 15_000);
-    write(0).end(false);
+    write(0).end(0);
     const before = await settledBytes();
     for (let i = 1; i < 10_000; i += 1) {
       if (i % 2 === 0) {
         write(i);
       } else {
-        write(i).end(true);
+        write(i).end(30_000);
       }
     }
     expect(await settledBytes()).toBeGreaterThan(before + 2 * MIB);
     time = 30_001;
-    write(0).end(false);
+    write(0).end(0);
     expect((await settledBytes()) - before).toBeLessThan(MIB);
   });
 
@@ -118,10 +118,10 @@ describe('a store in memory', () => {
       memory.put(addressOf(i, i), memory.find(addressOf(i, i)), resultOf(i, 50), 600_000);
     },
     'writes of one key with unknown outcomes': (memory) =>
-      memory.beginWrite(addressOf(0, 0).owner, ['workflows', 'statistics'], 1_000).end(true),
+      memory.beginWrite(addressOf(0, 0).owner, ['workflows', 'statistics'], 1_000).end(30_000),
     'keys with a read and a write': (memory, i) => {
       memory.put(addressOf(i, i), memory.find(addressOf(i, i)), resultOf(i, 50), 600_000);
-      memory.beginWrite(addressOf(i, 0).owner, ['workflows', 'statistics'], 1_000).end(false);
+      memory.beginWrite(addressOf(i, 0).owner, ['workflows', 'statistics'], 1_000).end(0);
     },
   };
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryStore } from '../../../src/upstream/cache/memory-store.ts';
-import { WINDOW_MS } from '../../support/cache-history.ts';
-import { cacheOf, testCacheStore, UNKNOWN_MS } from '../../support/cache-store-contract.ts';
+import { cacheOf, testCacheStore } from '../../support/cache-store-contract.ts';
 import { guards } from '../../support/guards.ts';
 
 guards('src/upstream/cache/memory-store.ts', 'MemoryStore.#keyOf');
@@ -15,7 +14,7 @@ describe('a cache store in memory', () => {
   testCacheStore(
     async () => {
       let time = 0;
-      const store = new MemoryStore({ maxBytes: 64 * MIB, now: () => time, unknownWriteMs: UNKNOWN_MS });
+      const store = new MemoryStore({ maxBytes: 64 * MIB, now: () => time });
       return {
         store,
         async pass(milliseconds) {
@@ -25,7 +24,7 @@ describe('a cache store in memory', () => {
       };
     },
     async () => {
-      const store = new MemoryStore({ maxBytes: 64 * MIB, unknownWriteMs: WINDOW_MS });
+      const store = new MemoryStore({ maxBytes: 64 * MIB });
       return { stores: [store], [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
     },
   );

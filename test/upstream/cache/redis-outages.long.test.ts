@@ -1,6 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { cacheOf, newOwner } from '../../support/cache-store-contract.ts';
+import { cacheOf, newOwner, UNKNOWN_MS } from '../../support/cache-store-contract.ts';
 import { READ_WORKFLOW, startCachedGateway } from '../../support/cached-gateway.ts';
 import { guards } from '../../support/guards.ts';
 import { hasRedis, redisOnly, startRedis, type TestRedis } from '../../support/redis.ts';
@@ -28,8 +28,8 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   afterAll(() => redis[Symbol.asyncDispose]());
 
   /** Starts two processes with one owner, for whom one has stored an entry. The first one waits a second for Redis. */
-  async function startProcesses(options: Parameters<typeof createRedisCache>[1] = {}) {
-    const first = createRedisCache(redis.url, { timeoutMs: 1_000, ...options });
+  async function startProcesses() {
+    const first = createRedisCache(redis.url, { timeoutMs: 1_000 });
     const second = createRedisCache(redis.url);
     onTestFinished(async () => {
       await first[Symbol.asyncDispose]();
@@ -68,7 +68,7 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
     await expect.poll(() => cacheOf(first.store).find('/a'), SLOW_POLL).not.toEqual(NOTHING);
     expect(await mine.find('/a')).toEqual(NOTHING);
     expect(await mine.body('/stats', 'statistics')).toBe(2);
-    await write.end(false);
+    await write.end(0);
     expect(await theirs.body('/a')).toBeUndefined();
     expect(await mine.find('/a')).toEqual(MISS);
   });
@@ -78,7 +78,7 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
     const write = await mine.begin();
     redis.pause();
     expect(await cacheOf(first.store).find('/a')).toEqual(NOTHING);
-    await write.end(true);
+    await write.end(UNKNOWN_MS);
     redis.resume();
     await expect.poll(() => cacheOf(first.store).find('/a'), SLOW_POLL).not.toEqual(NOTHING);
     expect(await mine.find('/a')).toEqual(NOTHING);
@@ -92,7 +92,7 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
     const write = await mine.begin();
     await theirs.load('/a', 'during the write');
     await redis.command('CONFIG', 'SET', 'maxmemory', '1');
-    await write.end(false);
+    await write.end(0);
     await rejected.drop();
     expect([await mine.find('/a'), await rejected.find('/a')]).toEqual([NOTHING, NOTHING]);
     expect(first.log).toMatchObject([{ msg: UNAVAILABLE, reason: 'OOM' }]);
@@ -124,7 +124,7 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
     await expect.poll(() => redis.command('GET', key)).toEqual(expect.anything());
     proxy.breaksWrites = true;
     const broken = proxy.broken();
-    const ended = write.end(false);
+    const ended = write.end(0);
     await expect.poll(() => proxy.broken()).toBeGreaterThan(broken);
     const replaced = String(await redis.command('GET', key));
     proxy.release();
@@ -145,12 +145,13 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   });
 
   it('misses more writes than a process remembers has no entries from before for this process, but those it has found', async () => {
-    const { first, mine } = await startProcesses({ maxMissed: 0 });
+    const { first, mine } = await startProcesses();
     const [found, written] = [cacheOf(first.store), cacheOf(first.store)];
     await found.load('/a');
     await written.load('/a');
     const versions = await redis.command('KEYS', '*:version:*');
     redis.pause();
+    await cacheOf(first.store).write(Array.from({ length: 10_000 }, (_, i) => `kind ${i}`));
     await Promise.all(Array.from({ length: 100 }, () => cacheOf(first.store).write()));
     await Promise.all(Array.from({ length: 100 }, () => cacheOf(first.store).drop())); // The service rejected their keys.
     await written.write();

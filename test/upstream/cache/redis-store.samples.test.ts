@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { checkHistory, type History, WINDOW_MS } from '../../support/cache-history.ts';
+import { checkHistory, type History } from '../../support/cache-history.ts';
 import { cacheOf, passRealTime, SEEDS, testCacheStore, UNKNOWN_MS } from '../../support/cache-store-contract.ts';
 import { guards } from '../../support/guards.ts';
 import { hasRedis, redisOnly, startRedis, type TestRedis } from '../../support/redis.ts';
@@ -72,8 +72,7 @@ describe.runIf(hasRedis)(`a cache store in Redis${redisOnly}`, () => {
   /** Starts three processes with a Redis of their own. */
   async function startHistory(damages: typeof DAMAGES = []): Promise<History> {
     const own = await startRedis();
-    const options = { unknownWriteMs: WINDOW_MS, timeoutMs: 250 };
-    const caches = [1, 2, 3].map(() => createRedisCache(own.url, options));
+    const caches = [1, 2, 3].map(() => createRedisCache(own.url, { timeoutMs: 250 }));
     return {
       stores: caches.map(({ store }) => store),
       async damage(random) {
@@ -133,7 +132,7 @@ describe.runIf(hasRedis)(`a cache store in Redis${redisOnly}`, () => {
     const open = await begin();
     await drop();
     expect(await keys('writes')).toHaveLength(1);
-    await open.end(false);
+    await open.end(0);
     expect(await keys('writes')).toEqual([]);
     for (let i = 0; i < 10; i += 1) {
       await write(['workflows'], true);
@@ -266,7 +265,7 @@ describe.runIf(hasRedis)(`a cache store in Redis${redisOnly}`, () => {
     await put('/a', before);
     expect(await body('/a')).toBeUndefined();
     const first = await find('/a');
-    await (await begin()).end(false);
+    await (await begin()).end(0);
     await redis.command('DEL', version);
     await put('/a', first); // The version of the write is gone, but the epoch has changed.
     expect(await body('/a')).toBeUndefined();

@@ -31,9 +31,12 @@ describe('a write that fails', () => {
       await cached.run(READ_WORKFLOW);
       cached.change(); // The service applies it only now.
       expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
-      cached.advance(30.001);
+      cached.advance(25);
       cached.change();
       expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(2));
+      cached.advance(5.001);
+      cached.change();
+      expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(3));
       cached.service.forget();
       await cached.run(READ_WORKFLOW);
       expect(cached.service.calls()).toEqual([]);
