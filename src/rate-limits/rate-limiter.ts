@@ -96,11 +96,14 @@ interface Entry extends Omit<Bucket, 'deepestMs'> {
   fullAt: number;
 }
 
+/** Maximum callers to keep. Beyond it, those that have used the smallest share of their limit are dropped. */
+const MAX_CALLERS = 50_000;
+
 /** Number of buckets at which full ones are first dropped. Later, they are dropped whenever the number has doubled. */
 const FIRST_SWEEP_SIZE = 1_000;
 
-/** Share of the buckets to drop when there are too many, so that not every new caller causes a scan of all of them. */
-const EVICTED_SHARE = 0.1;
+/** Callers to drop when there are too many, so that not every new one causes a scan of all of them. */
+const EVICTED = MAX_CALLERS / 10;
 
 /**
  * Creates a rate limiter that counts in the memory of this process. It is not an LRU cache, because a caller could then reset its limit by
@@ -108,12 +111,10 @@ const EVICTED_SHARE = 0.1;
  * produces garbage that is expensive to collect.
  *
  * @param now returns the milliseconds of a monotonic clock
- * @param maxKeys maximum callers to keep. Beyond it, those that have used the smallest share of their limit are dropped
  */
-export function createMemoryRateLimiter(now = () => performance.now(), maxKeys = 50_000) {
+export function createMemoryRateLimiter(now = () => performance.now()) {
   const entries = new Map<string, Entry>();
-  const minSweepSize = Math.min(FIRST_SWEEP_SIZE, maxKeys);
-  let sweepSize = minSweepSize;
+  let sweepSize = FIRST_SWEEP_SIZE;
 
   /** Drops full buckets. If too many others remain, drops those that are nearest to full, so never one in debt before one that is not. */
   function sweep(time: number): void {
@@ -125,16 +126,15 @@ export function createMemoryRateLimiter(now = () => performance.now(), maxKeys =
         shares.push(missingShare(entry, time));
       }
     }
-    if (shares.length >= maxKeys) {
-      const count = Math.max(1, Math.floor(maxKeys * EVICTED_SHARE));
-      evict(shares.length - maxKeys + count, shares, time);
+    if (shares.length >= MAX_CALLERS) {
+      evict(shares, time);
     }
-    sweepSize = Math.min(maxKeys, Math.max(minSweepSize, 2 * entries.size));
+    sweepSize = Math.min(MAX_CALLERS, Math.max(FIRST_SWEEP_SIZE, 2 * entries.size));
   }
 
-  function evict(count: number, shares: number[], time: number): void {
-    const bound = Float64Array.from(shares).sort()[count - 1] ?? 0;
-    let left = count;
+  function evict(shares: number[], time: number): void {
+    const bound = Float64Array.from(shares).sort()[EVICTED - 1] ?? 0;
+    let left = EVICTED;
     for (const [key, entry] of entries) {
       if (left > 0 && missingShare(entry, time) <= bound) {
         entries.delete(key);
