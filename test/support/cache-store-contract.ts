@@ -87,7 +87,7 @@ export function testCacheStore(start: () => Promise<StoreSetup>, startHistory: (
     const { owner, find, load } = use();
     await load('/version');
     const lookup = await find('/v1/groups?page=1');
-    expect(lookup).toEqual({ entry: undefined, version: expect.any(String), at: expect.any(Number) });
+    expect(lookup).toEqual({ entry: undefined, version: expect.any(String), state: 'current', at: expect.any(Number) });
     await setup.pass(100);
     const result = {
       ...resultOf([{ name: 'Grüße', nested: { list: [1, null, true] } }]),

@@ -69,29 +69,29 @@ export class MemoryStore implements CacheStore {
     const version = this.#versions.get(owned);
     const visibleVersion = version ?? `none ${this.#epoch}`;
     if (this.#writes.has(owned, at)) {
-      return { entry: undefined, version: `${visibleVersion} writing`, at };
+      return { entry: undefined, version: `${visibleVersion} writing`, state: 'writing', at };
     }
     if (version === undefined) {
-      return { entry: undefined, version: visibleVersion, at };
+      return { entry: undefined, version: visibleVersion, state: 'new', at };
     }
     const key = `${owned} ${read}`;
     const entry = this.#entries.get(key);
     if (entry?.version !== version || entry.expiresAt <= at) {
       this.#entries.delete(key);
-      return { entry: undefined, version, at };
+      return { entry: undefined, version, state: 'current', at };
     }
-    return { entry: { result: entry.result, ageMs: at - entry.at }, version, at };
+    return { entry: { result: entry.result, ageMs: at - entry.at }, version, state: 'current', at };
   }
 
-  put({ owner, kind, read }: EntryAddress, { version, at }: Lookup, result: UpstreamResult, lifetimeMs: number): void {
+  put({ owner, kind, read }: EntryAddress, lookup: Lookup, result: UpstreamResult, lifetimeMs: number): void {
+    const { version, state, at } = lookup;
     const owned = this.#keyOf(owner, kind);
-    const isFirst = version === `none ${this.#epoch}`; // No write has come since the lookup.
     const current = this.#versions.get(owned) ?? this.#createVersion();
-    if (version?.startsWith('none ')) {
+    if (state === 'new') {
       this.#versions.set(owned, current); // Otherwise, frequent writes of others would keep new owners from storing anything.
     }
-    if (!isFirst && version !== current) {
-      return;
+    if (version !== (state === 'new' ? `none ${this.#epoch}` : current)) {
+      return; // A write has come since the lookup.
     }
     const key = `${owned} ${read}`;
     const existing = this.#entries.peek(key);

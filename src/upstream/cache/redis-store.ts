@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { createRedis, describeStore, type RedisStoreOptions } from '../../redis/redis.ts';
 import { NOT_REDIS, RedisError, type SendCommand } from '../../redis/redis-connection.ts';
 import type { StoreStats, UpstreamResult } from '../calls.ts';
+import { absenceIn, decideLookup, type HeldState, versionIn } from './decide-lookup.ts';
 import { createOwnerKeys, sealResult, toJson, unsealResult } from './sealing.ts';
 import {
   type CachedKind,
@@ -61,6 +62,23 @@ interface OwnerState {
  *
  * Commands of one turn run in their order, so no transaction is needed: a write counts as being in progress from before its version is replaced, before
  * it is sent, until after it is replaced again.
+ *
+ * An example, with two processes A and B, and one read of one credential. The columns are the keys in Redis after each step: the epoch of all owners,
+ * the state of the kind, and the version in the header of the entry. The last one is what `decideLookup` says of the next lookup of either process.
+ *
+ * | step                                                 | epoch | version | writes | unknown | entry | next lookup                  |
+ * | ---------------------------------------------------- | ----- | ------- | ------ | ------- | ----- | ---------------------------- |
+ * | another owner has written                            | e1    |         |        |         |       | `new`                        |
+ * | A reads, and stores the response                     | e1    | v1      |        |         | v1    | `current`, finds the entry   |
+ * | B begins a write                                     | e2    | v2      | w1     |         | v1    | `writing`                    |
+ * | B ends it                                            | e3    | v3      |        |         | v1    | `current`, finds nothing     |
+ * | A stores what it has read since before the write     | e3    | v3      |        |         | v1    | `current`, finds nothing     |
+ * | A reads again                                        | e3    | v3      |        |         | v3    | `current`, finds the entry   |
+ * | B begins and ends a write, but can't reach Redis     | e3    | v3      |        |         | v3    | A finds it; B: `unavailable` |
+ * | B reaches Redis again, and replaces what it missed   | e4    | v4      |        |         | v3    | `current`, finds nothing     |
+ * | B begins a write, and ends it without a response     | e6    | v6      |        | 1       | v3    | `writing`, for 30 seconds    |
+ * | 30 seconds later, the service rejects the credential | e7    |         |        |         | v3    | `new`                        |
+ * | Redis restarts with a copy from before               | e3    | v3      |        |         | v3    | `current`, finds nothing     |
  */
 export class RedisCacheStore implements CacheStore {
   readonly #redis: ReturnType<typeof createRedis>;
@@ -111,33 +129,23 @@ export class RedisCacheStore implements CacheStore {
   async find(address: EntryAddress): Promise<Lookup> {
     const { version: versionKey, writes, unknown } = this.#stateOf(address.owner, address.kind);
     const key = this.#entryKeyOf(address);
-    const state = await this.#redis.run((send) => readState(send, [versionKey, this.#epochKey, unknown, key], writes));
-    if (state === undefined || this.#missed.has(versionKey) || this.#unmarked.has(versionKey, performance.now())) {
-      return { entry: undefined, version: undefined, at: 0 };
-    }
-    const { now, version, epoch, isWriting, value } = state;
+    const held = await this.#redis.run((send) => readState(send, [versionKey, this.#epochKey, unknown, key], writes));
     const usableFrom = this.#known.get(versionKey) ?? this.#othersFrom;
-    if (version !== undefined && usableFrom < Infinity) {
+    if (held?.version !== undefined && usableFrom < Infinity) {
       this.#known.set(versionKey, usableFrom);
     }
-    const visibleVersion = `${this.#history} ${version ?? `none ${epoch}`}`;
-    if (isWriting || version === undefined || value === undefined) {
-      return { entry: undefined, version: isWriting ? `${visibleVersion} writing` : visibleVersion, at: now };
+    const hasMissedWrite = this.#missed.has(versionKey) || this.#unmarked.has(versionKey, performance.now());
+    const { entryAt, ...lookup } = decideLookup(held, { history: this.#history, hasMissedWrite, usableFrom });
+    if (held === undefined || entryAt === undefined) {
+      return { ...lookup, entry: undefined };
     }
-    const end = value.indexOf('\n');
-    const header = value.toString('latin1', 0, Math.min(Math.max(0, end), MAX_HEADER_BYTES));
-    const at = Number(header.slice(0, header.indexOf(' ')));
-    const isOfVersion = header === `${at} ${visibleVersion}` && at <= now;
-    const isCurrent = isOfVersion && at >= usableFrom;
-    const result = isCurrent
-      ? await unsealResult(value.subarray(end + 1), this.#keysOf(address.owner).encryption, `${key} ${visibleVersion}`)
-      : undefined;
-    return { entry: result && { result, ageMs: now - at }, version: visibleVersion, at: now };
+    const result = await unsealResult(held.sealed, this.#keysOf(address.owner).encryption, `${key} ${lookup.version}`);
+    return { ...lookup, entry: result && { result, ageMs: held.now - entryAt } };
   }
 
   async put(address: EntryAddress, lookup: Lookup, result: UpstreamResult, lifetimeMs: number): Promise<void> {
-    const json =
-      lookup.version?.endsWith(' writing') || this.#pendingBytes >= MAX_PENDING_BYTES ? undefined : toJson(result);
+    const isStored = (lookup.state === 'current' || lookup.state === 'new') && this.#pendingBytes < MAX_PENDING_BYTES;
+    const json = isStored ? toJson(result) : undefined;
     if (json !== undefined) {
       this.#pendingBytes += json.length;
       await this.#store(address, lookup, json, lifetimeMs).catch(() => {}); // Without memory to compress it, it isn't stored.
@@ -215,31 +223,15 @@ export class RedisCacheStore implements CacheStore {
     ];
   }
 
-  /**
-   * Stores a response if its lookup found a version. Otherwise, sets the first one, and stores the response only if no write has replaced the epoch
-   * since the lookup: that write's version may have been evicted.
-   */
   async #store(address: EntryAddress, lookup: Lookup, json: Buffer, lifetimeMs: number): Promise<void> {
     const { version: versionKey } = this.#stateOf(address.owner, address.kind);
     const key = this.#entryKeyOf(address);
-    let { version = '' } = lookup;
-    if (version.startsWith(`${this.#history} none `)) {
-      const [, first, epoch] =
-        (await this.#redis.run((send) =>
-          Promise.all([
-            send('SET', versionKey, randomUUID(), 'PX', String(STATE_MS), 'NX'),
-            send('GET', versionKey), // Another read may have set it.
-            send('GET', this.#epochKey), // After the version, because a write replaces them in the other order.
-            send('SET', this.#epochKey, randomUUID(), 'NX'),
-          ]),
-        )) ?? [];
-      if (textOf(first) === undefined || textOf(epoch) === undefined || !version.endsWith(` ${textOf(epoch)}`)) {
-        return;
-      }
-      version = `${this.#history} ${textOf(first)}`;
+    const version = lookup.state === 'new' ? await this.#setFirst(versionKey, lookup) : lookup.version;
+    if (version === undefined) {
+      return;
     }
     const sealed = await sealResult(json, this.#keysOf(address.owner).encryption, `${key} ${version}`);
-    if (sealed === undefined || !version.startsWith(`${this.#history} `)) {
+    if (sealed === undefined) {
       return;
     }
     const value = Buffer.concat([Buffer.from(`${lookup.at} ${version}\n`), sealed]);
@@ -249,6 +241,25 @@ export class RedisCacheStore implements CacheStore {
         send('PEXPIRE', versionKey, String(STATE_MS)),
       ]),
     );
+  }
+
+  /**
+   * Sets the first version of a kind, and returns it. Returns undefined if a write has replaced the epoch since the lookup: that write's version may have
+   * been evicted.
+   */
+  async #setFirst(versionKey: string, lookup: Lookup): Promise<string | undefined> {
+    const [, first, epoch] =
+      (await this.#redis.run((send) =>
+        Promise.all([
+          send('SET', versionKey, randomUUID(), 'PX', String(STATE_MS), 'NX'),
+          send('GET', versionKey), // Another read may have set it.
+          send('GET', this.#epochKey), // After the version, because a write replaces them in the other order.
+          send('SET', this.#epochKey, randomUUID(), 'NX'),
+        ]),
+      )) ?? [];
+    const [version, current] = [textOf(first), textOf(epoch)];
+    const isUnwritten = current !== undefined && lookup.version === absenceIn(this.#history, current);
+    return version !== undefined && isUnwritten ? versionIn(this.#history, version) : undefined;
   }
 
   async #try(send: SendCommand): Promise<void> {
@@ -293,19 +304,22 @@ async function readState(
   send: SendCommand,
   keys: readonly [version: string, epoch: string, unknown: string, entry: string],
   writes: string,
-) {
+): Promise<HeldState & { sealed: Buffer }> {
   const [time, values, deadlines] = await Promise.all([send('TIME'), send('MGET', ...keys), send('HVALS', writes)]);
   const now = toMilliseconds(time);
   if (!Array.isArray(values) || !Array.isArray(deadlines)) {
     throw new RedisError(NOT_REDIS);
   }
   const [version, epoch, unknown, value]: unknown[] = values;
+  const entry = value instanceof Buffer ? value : Buffer.alloc(0);
+  const end = entry.indexOf('\n');
   return {
     now,
     version: textOf(version),
     epoch: textOf(epoch),
     isWriting: unknown instanceof Buffer || deadlines.some((deadline) => Number(textOf(deadline)) > now), // A killed process leaves its write behind.
-    value: value instanceof Buffer ? value : undefined,
+    header: entry.toString('latin1', 0, Math.min(end, MAX_HEADER_BYTES)),
+    sealed: entry.subarray(end + 1),
   };
 }
 

@@ -30,14 +30,24 @@ export interface EntryAddress {
   readonly read: string;
 }
 
+/**
+ * State of a kind at a lookup, which decides about the response of its read:
+ * - `current`: it is stored with the version of the lookup
+ * - `new`: the kind has no version yet. It gets its first one, and the response is stored with it if no write has come since
+ * - `writing`: a write is in progress, so it isn't stored
+ * - `unavailable`: the store doesn't respond, or doesn't know of all writes, so it isn't stored
+ */
+type KindState = 'current' | 'new' | 'writing' | 'unavailable';
+
 export interface Lookup {
   /** Usable entry, of any age up to its lifetime. Undefined if there is none, a write is in progress, or the store is unavailable. */
   entry: FoundEntry | undefined;
   /**
    * Version of the kind, of which reads with the same one can share an upstream call. Every write replaces it before it is sent and after it has
-   * ended. Undefined if the store is unavailable: then nothing is stored, and no call is shared.
+   * ended. Undefined if the store is unavailable: then no call is shared.
    */
   version: string | undefined;
+  state: KindState;
   /** Time of the lookup on the store's clock, in milliseconds. Ages count from here, so that a delayed `put` can't make data younger. */
   at: number;
 }

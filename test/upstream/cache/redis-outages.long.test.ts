@@ -14,9 +14,9 @@ guards('src/upstream/cache/redis-store.ts', 'RedisCacheStore.#try');
 const UNAVAILABLE = 'Redis is unavailable. Until it is back, reads are not cached.';
 const AVAILABLE_AGAIN = 'Redis is available again. Reads are cached.';
 
-const NOTHING = { entry: undefined, version: undefined, at: 0 };
+const NOTHING = { entry: undefined, version: undefined, state: 'unavailable', at: 0 };
 
-const MISS = { entry: undefined, version: expect.any(String), at: expect.any(Number) };
+const MISS = { entry: undefined, version: expect.any(String), state: 'current', at: expect.any(Number) };
 
 const SLOW_POLL = { timeout: 15_000, interval: 10 };
 

@@ -8,6 +8,8 @@ import { hasRedis, redisOnly, startRedis, type TestRedis } from '../../support/r
 import { createRedisCache } from '../../support/test-cache.ts';
 
 guards('src/upstream/cache/redis-store.ts', 'RedisCacheStore.find');
+guards('src/upstream/cache/redis-store.ts', 'RedisCacheStore.put');
+guards('src/upstream/cache/redis-store.ts', 'RedisCacheStore.#setFirst');
 guards('src/upstream/cache/redis-store.ts', 'readState');
 
 type Random = (below: number) => number;
@@ -188,6 +190,7 @@ describe.runIf(hasRedis)(`a cache store in Redis${redisOnly}`, () => {
       expect(await find('/a'), name).toEqual({
         entry: undefined,
         version: expect.any(String),
+        state: 'current',
         at: expect.any(Number),
       });
     }

@@ -1,0 +1,53 @@
+// Decides what a lookup in Redis has found: the state of its kind, and whether the entry may be used.
+
+import type { Lookup } from './store.ts';
+
+/** What Redis holds for a lookup. Times are on its clock, in milliseconds. */
+export interface HeldState {
+  now: number;
+  /** Undefined if nothing of the kind was stored yet, or it was evicted. */
+  version: string | undefined;
+  /** Undefined if nobody has written yet, or it was evicted. */
+  epoch: string | undefined;
+  /** Whether a write is in progress, or one with an unknown outcome may still be applied. */
+  isWriting: boolean;
+  /** Text before the sealed entry: the time of the lookup before its read, and its version. Empty if there is no entry. */
+  header: string;
+}
+
+/** What only this process knows. */
+export interface OwnState {
+  /** Server and the history of its data. After a restart or a fail-over, it is another one, in which writes may be missing. */
+  history: string;
+  /** Whether this process has sent a write of the kind that Redis doesn't know of yet. */
+  hasMissedWrite: boolean;
+  /** Time before which this process may have missed other writes of the kind, and forgotten which. */
+  usableFrom: number;
+}
+
+/** Version of a kind, as its entries have it in their headers. */
+export const versionIn = (history: string, version: string): string => `${history} ${version}`;
+
+/** Version of a kind that has none. Every write of anybody replaces the epoch. */
+export const absenceIn = (history: string, epoch: string | undefined): string => `${history} none ${epoch}`;
+
+/** Returns what a lookup has found, with the time of the entry if it may be used. */
+export function decideLookup(
+  held: HeldState | undefined,
+  { history, hasMissedWrite, usableFrom }: OwnState,
+): Omit<Lookup, 'entry'> & { entryAt?: number | undefined } {
+  if (held === undefined || hasMissedWrite) {
+    return { state: 'unavailable', version: undefined, at: 0 };
+  }
+  const { now, epoch, isWriting, header } = held;
+  const version = held.version === undefined ? absenceIn(history, epoch) : versionIn(history, held.version);
+  if (isWriting) {
+    return { state: 'writing', version: `${version} writing`, at: now };
+  }
+  if (held.version === undefined) {
+    return { state: 'new', version, at: now };
+  }
+  const entryAt = Number.parseInt(header, 10);
+  const isUsable = header === `${entryAt} ${version}` && entryAt >= usableFrom && entryAt <= now;
+  return { state: 'current', version, at: now, entryAt: isUsable ? entryAt : undefined };
+}
