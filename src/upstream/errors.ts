@@ -5,6 +5,7 @@ import { isTimeoutError } from '../lib/signal.ts';
 import {
   type FailureKind,
   isOutageStatus,
+  type KindWith,
   meaningOf,
   type RetryRule,
   type UpstreamErrorCode,
@@ -104,17 +105,17 @@ export const addUnknownOutcome = (message: string): string => `${endSentence(mes
 
 const endSentence = (message: string): string => message.replace(/[^.!?…]$/, '$&.');
 
+type Facts = Partial<Omit<UpstreamErrorOptions, 'code' | 'endpoint' | 'message'>> & { message?: string | undefined };
+
 /**
  * Returns the error for a failure of a kind, with what is known about this one. If its outcome is unknown, a read can be sent again, and the message of a
  * write that can't says so.
  */
-export function errorOf(
-  kind: FailureKind,
-  endpoint: Endpoint,
-  facts: Partial<Omit<UpstreamErrorOptions, 'code' | 'endpoint'>> = {},
-): UpstreamError {
+export function errorOf(kind: KindWith<'message'>, endpoint: Endpoint, facts?: Facts): UpstreamError;
+export function errorOf(kind: FailureKind, endpoint: Endpoint, facts: Facts & { message: string }): UpstreamError;
+export function errorOf(kind: FailureKind, endpoint: Endpoint, facts: Facts = {}): UpstreamError {
   const meaning = meaningOf(kind);
-  const { message = meaning.message } = facts;
+  const { message = String(meaning.message).replace('{status}', String(facts.status)) } = facts; // Kinds without one require it.
   const isRead = endpoint.method === 'GET';
   const isUnknown = meaning.outcome === 'UNKNOWN';
   return new UpstreamError({

@@ -17,8 +17,12 @@ export interface FailureMeaning {
   readonly statuses?: readonly (readonly [first: number, last: number])[];
   /** Code that clients see. */
   readonly code: string;
-  /** Message for the caller. If the outcome of a write is unknown, a sentence about that is added. */
-  readonly message: string;
+  /**
+   * Message for the caller, in which `{status}` stands for that of the response. If the outcome of a write is unknown, a sentence about that is added.
+   *
+   * @default given with each failure
+   */
+  readonly message?: string;
   /** Whether the service's own message is shown instead, because the caller can act on it. @default false */
   readonly quotes?: boolean;
   /** Whether the `Retry-After` of the response is meant for the caller. @default false */
@@ -153,7 +157,7 @@ export const FAILURES = {
     when: 'a proxy takes the client for gone',
     statuses: [only(499)],
     code: 'UPSTREAM_ERROR',
-    message: 'The notification service rejected the request.',
+    message: 'The notification service rejected the request (status {status}).',
     retryable: false,
     outcome: 'UNKNOWN',
   },
@@ -161,7 +165,7 @@ export const FAILURES = {
     when: 'any other refusal',
     statuses: [[400, 499]],
     code: 'UPSTREAM_ERROR',
-    message: 'The notification service rejected the request.',
+    message: 'The notification service rejected the request (status {status}).',
   },
   failed: {
     when: 'the service fails on this request',
@@ -175,14 +179,13 @@ export const FAILURES = {
   foreign: {
     when: 'something else answers: a redirect, or a router without this path',
     code: 'UPSTREAM_BAD_RESPONSE',
-    message: 'Something else answered for the notification service.',
     isForeign: true,
     isTemporary: true,
   },
   blocked: {
     when: 'a firewall or proxy answers 401 or 403 with a page',
     code: 'UPSTREAM_BAD_RESPONSE',
-    message: 'A proxy or firewall in front of the notification service rejected the request.',
+    message: 'A proxy or firewall in front of the notification service rejected the request (status {status}).',
     isForeign: true,
   },
   badResponse: {
@@ -291,18 +294,21 @@ export const FAILURES = {
   budgetExceeded: {
     when: 'the operation has made `maxUpstreamCalls` calls',
     code: 'BUDGET_EXCEEDED',
-    message: 'The operation needs too many upstream calls.',
     sent: false,
   },
   invalidInput: {
     when: 'the gateway refuses an id or a text',
     code: 'BAD_USER_INPUT',
-    message: 'The input is invalid.',
     sent: false,
   },
 } as const satisfies Record<string, FailureMeaning>;
 
 export type FailureKind = keyof typeof FAILURES;
+
+/** Kinds of failures that have a value for a member of their meaning. */
+export type KindWith<Member extends keyof FailureMeaning> = {
+  [Kind in FailureKind]: Member extends keyof (typeof FAILURES)[Kind] ? Kind : never;
+}[FailureKind];
 
 /** Codes of failed upstream calls. */
 export type UpstreamErrorCode = (typeof FAILURES)[FailureKind]['code'];
@@ -312,9 +318,11 @@ export const meaningOf = (kind: FailureKind): FailureMeaning & { readonly code: 
 const KINDS = Object.keys(FAILURES) as FailureKind[]; // All of its keys.
 
 /** Returns the kind of failure that a status means. One that means neither success nor failure is a bad response. */
-export const kindOfStatus = (status: number): FailureKind =>
-  KINDS.find((kind) => meaningOf(kind).statuses?.some(([first, last]) => status >= first && status <= last)) ??
-  'badResponse';
+export const kindOfStatus = (status: number): KindWith<'statuses'> | 'badResponse' =>
+  KINDS.find(
+    (kind): kind is KindWith<'statuses'> =>
+      meaningOf(kind).statuses?.some(([first, last]) => status >= first && status <= last) === true,
+  ) ?? 'badResponse';
 
 /** Whether a response with this status shows that the service is down. */
 export const isOutageStatus = (status: number): boolean =>

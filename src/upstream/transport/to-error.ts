@@ -45,10 +45,10 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 export function errorFromResponse(request: FailedRequest, response: FailedResponse): UpstreamError {
   const { endpoint, args } = request;
   const { status, rateLimit } = response;
+  const { idempotencyKey } = args;
   if (isForeign(endpoint, response, args.query)) {
     if (status === 401 || status === 403) {
-      const message = FAILURES.blocked.message.replace(/\.$/, ` (status ${status}).`);
-      return errorOf('blocked', endpoint, { status, message });
+      return errorOf('blocked', endpoint, { status });
     }
     const problem = status < 400 ? 'redirects to another address' : 'has no such endpoint';
     const message = `The notification service ${problem} (status ${status}). Check its base address, and what is in front of it.`;
@@ -58,21 +58,22 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
   if (kind === 'badResponse') {
     return errorOf(kind, endpoint, { status, cause: `status ${status} is neither success nor failure` });
   }
-  const { code, message: usual, quotes = false, passesRetryAfter = false } = meaningOf(kind);
+  const { code, quotes = false, passesRetryAfter = false } = meaningOf(kind);
   const retryAfterSeconds = parseRetryAfter(response.retryAfter);
-  if (status === 409 && args.idempotencyKey !== undefined && retryAfterSeconds !== undefined) {
+  if (status === 409 && idempotencyKey !== undefined && retryAfterSeconds !== undefined) {
     return errorOf('inProgress', endpoint, { status, rateLimit, retryAfterSeconds });
   }
   const createFilter = () => createCredentialFilter(request, () => request.path + JSON.stringify(args.body));
   const reasons = quotes ? readReasons(response.body.json, endpoint, args.body, createFilter()) : undefined; // Reading them takes time.
-  const message = reasons?.message || (kind === 'failed' ? usual + describeOddId(request) : usual);
-  if (status === 422 && args.idempotencyKey !== undefined && mentionsIdempotency(message, args.idempotencyKey)) {
+  const usual = kind === 'failed' ? FAILURES.failed.message + describeOddId(request) : undefined;
+  const message = reasons?.message || usual;
+  if (status === 422 && idempotencyKey !== undefined && mentionsIdempotency(message ?? '', idempotencyKey)) {
     return errorOf('conflict', endpoint, { status, rateLimit, message, conflict: 'IDEMPOTENCY_KEY_REUSED' });
   }
   const error = errorOf(kind, endpoint, {
     status,
     rateLimit,
-    message: code === 'UPSTREAM_ERROR' && status < 500 ? message.replace(/\.$/, ` (status ${status}).`) : message,
+    message,
     issues: (code === 'BAD_USER_INPUT' && reasons?.issues) || [],
     conflict: code === 'CONFLICT' && endpoint.method === 'POST' ? 'ALREADY_EXISTS' : 'OTHER',
     retryAfterSeconds: passesRetryAfter ? retryAfterSeconds : undefined,
