@@ -1,6 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { getEventListeners } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { endpoint } from '../../src/upstream/endpoint.ts';
 import { errorOf, isUpstreamError, type UpstreamError } from '../../src/upstream/errors.ts';
 import { firstOnly } from '../support/failing-service.ts';
@@ -224,7 +225,7 @@ describe('a call', () => {
     const operation = createOperation();
     const failure = failureOf(client.caller('a', operation).updateWorkflowStatus('w1', true));
     await operation.events.until('retry delayed');
-    await setTimeout(10); // The delay of 0 ms.
+    await setTimeout(0); // After the call's own timer of 0 ms, which began first.
     operation.disconnect();
     expect(await failure).toMatchObject({ code: 'CLIENT_CLOSED', outcome: 'UNKNOWN' });
     expect(getEventListeners(operation.signal, 'abort')).toEqual([]);
@@ -280,10 +281,13 @@ describe('a call', () => {
     const operation = createOperation();
     const failure = failureOf(client.caller('a', operation).updateWorkflowStatus('w1', true));
     await client.upstream.arrived(1);
+    const head = Promise.withResolvers<unknown>();
+    subscribe('undici:request:headers', head.resolve);
+    onTestFinished(() => void unsubscribe('undici:request:headers', head.resolve));
     pending[0]?.connection.send(
       'HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
     );
-    await setTimeout(50); // The head has arrived.
+    await head.promise;
     operation.disconnect();
     expect(await failure).toMatchObject({ outcome: 'UNKNOWN' });
     await client.upstream.allClosed();

@@ -127,12 +127,14 @@ describe.runIf(hasRedis)(`a cache store in Redis${redisOnly}`, () => {
   });
 
   it('keeps nothing about a credential that the service rejects, unless a write is in progress', async () => {
-    const { find, begin, drop, write, keys } = startOwner();
+    const { find, load, begin, drop, write, keys } = startOwner();
     await find('/a');
     await drop();
     expect(await keys('[vweu]*:')).toEqual([]); // Only the epoch, which all share.
     const open = await begin();
+    await load('/a');
     await drop();
+    expect(await keys('entry')).toEqual([]);
     expect(await keys('writes')).toHaveLength(1);
     await open.end(0);
     expect(await keys('writes')).toEqual([]);
