@@ -191,7 +191,7 @@ export type Extensions = Pick<OptionalGatewayOptions, 'plugins' | 'modules' | 'a
  *
  * @throws {ModuleError} if a module can't be part of the schema
  * @throws {SecretError | ManifestError} if a file of keys, secrets, certificates or documents can't be used
- * @throws {MissingPackageError} if the package of Redis or MCP is not installed, but the settings need it, or in Bun
+ * @throws {SetupError} if the package of Redis or MCP is not installed, but the settings need it, or in Bun
  */
 export function buildGateway(
   settings: GatewaySettings,

@@ -5,6 +5,7 @@ import { listSources, readImports, readSource } from './support/imports.ts';
 const ENTRIES = [
   'index.ts',
   'gateway.ts',
+  'file-checks.ts',
   'mcp',
   'graphiql',
   'http',

@@ -4,14 +4,16 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { createWatchedFiles, type WatchedFiles } from '../files/file-watcher.ts';
+import type { SourceProblem } from '../files/secret-files.ts';
 import { FileError, fingerprintOf, isFolder, readFolder, readTextFile } from '../files/text-file.ts';
+import { caught, SetupError } from '../lib/caught.ts';
 import { isRecord } from '../lib/is-record.ts';
 
 /** Texts of the documents that one version of an app sends, by id. */
 export type Manifest = Readonly<Record<string, string>>;
 
-/** Reason why a manifest cannot be used. The message is a clause for use in a sentence. */
-export class ManifestError extends Error {
+/** Reason why a manifest cannot be used. */
+export class ManifestError extends SetupError {
   override readonly name = 'ManifestError';
 }
 
@@ -125,7 +127,7 @@ export function createManifestFiles(
  *
  * @throws {ManifestError} if it can't be read
  */
-export function findManifests(path: string): string[] {
+function findManifests(path: string): string[] {
   try {
     if (!isFolder(path)) {
       return [path];
@@ -138,7 +140,7 @@ export function findManifests(path: string): string[] {
 }
 
 /** @throws {ManifestError} if the manifest can't be used */
-export function readManifest(file: string): Manifest {
+function readManifest(file: string): Manifest {
   try {
     const documents = readFormat(parseJson(readTextFile(file, MAX_MANIFEST_BYTES)));
     assertIds(documents);
@@ -151,4 +153,23 @@ export function readManifest(file: string): Manifest {
       ? new ManifestError(`the manifest ${file} cannot be used: ${cause.message}`, { cause })
       : cause;
   }
+}
+
+/** Returns the problems of manifests in files by the names of their paths: of each, or else of all together. Inline ones have no files. */
+export function findManifestProblems(sources: Readonly<Record<string, unknown>>): readonly SourceProblem[] {
+  const documents: [id: string, text: string][] = [];
+  const attempt = (name: string | undefined, read: () => void): SourceProblem[] => {
+    const error = caught(ManifestError, read);
+    return error === undefined ? [] : [{ ...(name !== undefined && { name }), problem: error.message }];
+  };
+  const problems = Object.entries(sources).flatMap(([name, path]) => {
+    const files: string[] = [];
+    const unreadable = attempt(name, () =>
+      files.push(...(typeof path === 'string' && path !== '' ? findManifests(path) : [])),
+    );
+    const read = (file: string) => attempt(name, () => documents.push(...Object.entries(readManifest(file))));
+    return [...unreadable, ...files.flatMap(read)];
+  });
+  const [first, ...others] = Object.keys(sources);
+  return problems.length > 0 ? problems : attempt(others.length === 0 ? first : undefined, () => assertIds(documents));
 }

@@ -2,7 +2,7 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { caught } from '../lib/caught.ts';
+import { caught, SetupError } from '../lib/caught.ts';
 import { createWatchedFiles, type WatchedFiles } from './file-watcher.ts';
 import { FileError, fingerprintOf, readFolder, readTextFile } from './text-file.ts';
 
@@ -25,8 +25,8 @@ export interface SecretFiles extends WatchedFiles {
 /** Problem of one secret; without a name, of the folder. */
 export type SourceProblem = Partial<SecretProblem> & Pick<SecretProblem, 'problem'>;
 
-/** Error of invalid secrets. The message is a clause for the operator and doesn't contain a secret. */
-export class SecretError extends Error {
+/** Error of invalid secrets. The message doesn't contain a secret. */
+export class SecretError extends SetupError {
   override readonly name = 'SecretError';
   readonly problems: readonly SourceProblem[];
 
@@ -64,6 +64,15 @@ export const checkEach =
 
 /** Returns the problems with which reading secrets fails; none if it succeeds. */
 export const problemsOf = (read: () => unknown): readonly SourceProblem[] => caught(SecretError, read)?.problems ?? [];
+
+/** Reads secrets once, without watching their files. Returns the valid ones, and the problems of the others. */
+export function readSecrets(sources: SecretSources, findProblem: FindProblem) {
+  let found: { secrets: ReadonlyMap<string, string>; problems: readonly SourceProblem[] } | undefined;
+  const problems = problemsOf(() => {
+    found = collect(sources, findProblem, new Map());
+  });
+  return found ?? { secrets: new Map<string, string>(), problems };
+}
 
 /**
  * Reads secrets, without the line break at the end of a file. On reload, files are independent: an invalid file keeps its previous secret, and

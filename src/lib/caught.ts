@@ -1,4 +1,7 @@
-// Runs functions that may throw, and reads the code of what was thrown.
+// Runs functions that may throw, reads the code of what was thrown, and defines the error for operators.
+
+/** Reason, in what an operator has installed or configured, why the gateway can't start. The message is a clause for the operator. */
+export class SetupError extends Error {}
 
 /** Runs a function. Returns the error of a class that it throws; undefined if it returns. Throws other errors. */
 export function caught<E extends Error>(type: abstract new (...args: never) => E, run: () => unknown): E | undefined {

@@ -1,7 +1,7 @@
 // The installed package: its version, and its files.
 
 import { fileURLToPath } from 'node:url';
-import { errorCodeOf } from './caught.ts';
+import { errorCodeOf, SetupError } from './caught.ts';
 
 /** Version of the package. `test/package-references.test.ts` compares it with that in package.json. */
 export const VERSION = '1.1.0';
@@ -9,8 +9,8 @@ export const VERSION = '1.1.0';
 /** Name with which the gateway introduces itself in requests. */
 export const USER_AGENT = `notigraph/${VERSION}`;
 
-/** Thrown if a file of the package is missing or can't be read. The message is a clause for the operator. */
-export class InstallationError extends Error {
+/** Thrown if a file of the package is missing or can't be read. */
+export class InstallationError extends SetupError {
   override readonly name = 'InstallationError';
 
   constructor(file: URL, cause: unknown) {

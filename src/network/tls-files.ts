@@ -3,7 +3,14 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { WatchedFiles } from '../files/file-watcher.ts';
-import { checkEach, createSecretFiles, type Secret, SecretError } from '../files/secret-files.ts';
+import {
+  checkEach,
+  createSecretFiles,
+  problemsOf,
+  type Secret,
+  SecretError,
+  type SourceProblem,
+} from '../files/secret-files.ts';
 import { caught } from '../lib/caught.ts';
 import type { TlsSettings } from '../settings/upstreams.ts';
 import { findCertificateProblem, lastExpiryOf } from './certificates.ts';
@@ -40,6 +47,10 @@ export function createTlsFiles(
   let current = toContexts(files.secrets(), onCertificate);
   return { ...files, current: () => current, expiresAt: () => current.expiresAt };
 }
+
+/** Returns the problems of the certificates of TLS connections. */
+export const findTlsProblems = (settings: Parameters<typeof createTlsFiles>[0]): readonly SourceProblem[] =>
+  problemsOf(() => createTlsFiles(settings));
 
 /** Names the setting in the problems of reloads, because the log has no other place for it. */
 export const nameProblems = (files: TlsFiles, settingOf: (name: string) => string): TlsFiles => ({

@@ -53,7 +53,7 @@ const TRIAL = ['1', '1', '1', '0'];
  * of the caller's id.
  *
  * @throws {SecretError} if the URL or the certificates are invalid
- * @throws {MissingPackageError} if the Redis client is not installed
+ * @throws {SetupError} if the Redis client is not installed
  */
 export function createRedisRateLimiter(options: RedisStoreOptions) {
   const { prefix } = options;
@@ -118,7 +118,7 @@ export function createRateLimiters(shared: SharedRedisOptions, now?: () => numbe
      * Opens the rate limiter of a store. It is closed when everybody who opened it has disposed it.
      *
      * @throws {SecretError} if the URL or the certificates can't be read, or are invalid
-     * @throws {MissingPackageError} if the store is Redis and its client is not installed
+     * @throws {SetupError} if the store is Redis and its client is not installed
      */
     open(store: GatewaySettings['rateLimits']['store']): RateLimiter {
       const { redis } = store === 'memory' ? {} : store;

@@ -1,7 +1,14 @@
 // Reads where Redis is, opens one connection to it, and describes why that fails.
 
 import { getCACertificates } from 'node:tls';
-import { createSecretFiles, type Secret, SecretError, type SecretProblem } from '../files/secret-files.ts';
+import {
+  createSecretFiles,
+  readSecrets,
+  type Secret,
+  SecretError,
+  type SecretProblem,
+  type SourceProblem,
+} from '../files/secret-files.ts';
 import { errorCodeOf } from '../lib/caught.ts';
 import { findCertificateProblem } from '../network/certificates.ts';
 import { CONNECT_TIMEOUT_MS, createLookup } from '../network/open-socket.ts';
@@ -24,6 +31,12 @@ export function readRedisServer(server: RedisServer): { url: string; ca?: string
   const ca = secrets.get('ca');
   return { url: secrets.get('url') ?? '', ...(ca !== undefined && { ca: [...getCACertificates('default'), ca] }) };
 }
+
+/** Returns the problems of a server's URL in a file, and of its certificates. An invalid URL in the settings is reported with them. */
+export const findRedisProblems = (url: Secret | undefined, ca: Secret | undefined): readonly SourceProblem[] =>
+  url === undefined || (typeof url === 'string' && findRedisUrlProblem(url) !== undefined)
+    ? []
+    : readSecrets({ secrets: secretsOf({ url, ca }) }, findProblem).problems;
 
 const secretsOf = ({ url, ca }: RedisServer): Record<string, Secret> => ({ url, ...(ca !== undefined && { ca }) });
 

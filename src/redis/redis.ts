@@ -70,7 +70,7 @@ const FIRST_CONNECT_MS = 2_000;
  * on not at all, until a trial succeeds. A connection whose trial fails is replaced: the name may lead to another server by now.
  *
  * @throws {SecretError} if the URL or the certificates are invalid
- * @throws {MissingPackageError} if the Redis client is not installed
+ * @throws {SetupError} if the Redis client is not installed
  */
 export function createRedis(
   { url, ca, logger, prefix, timeoutMs = 100 }: RedisStoreOptions,

@@ -74,6 +74,11 @@ export const file = () => group({ file: setting(path('file'), 'Path of the file.
 /** Text, or the file that holds it. */
 export const textOrFile = (problem: string) => z.union([text(), file()], problem);
 
+const SOURCE = textOrFile('');
+
+/** Returns the text or file that a value is; undefined if its form is invalid. */
+export const sourceOf = (value: unknown): Secret | undefined => SOURCE.safeParse(value).data;
+
 /** The secret itself, or the file that holds it. The configuration file accepts `{ env }` and `{ file }`. */
 export const secret = (kind: KindOf<'secret'>) =>
   ofKind(kind, textOrFile('must be a secret: { env: NAME } or { file: PATH }'));

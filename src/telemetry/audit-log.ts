@@ -1,10 +1,12 @@
 // Records who changed what, one line per write.
 
 import { randomUUID } from 'node:crypto';
-import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
+import { accessSync, closeSync, constants, fstatSync, openSync, statSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
-import { errorCodeOf } from '../lib/caught.ts';
+import type { Secret, SourceProblem } from '../files/secret-files.ts';
+import { caught, errorCodeOf, SetupError } from '../lib/caught.ts';
 import { createCredentialFilter } from '../lib/credential-filter.ts';
 import { isRecord, recordOf } from '../lib/is-record.ts';
 import { pauseSync } from '../lib/promises.ts';
@@ -149,8 +151,8 @@ export function createAuditCounts(counters: Counters): CountAuditLine {
   };
 }
 
-/** An audit log that can't be opened. The message is a clause for the operator. */
-export class AuditError extends Error {
+/** An audit log that can't be opened. */
+export class AuditError extends SetupError {
   override readonly name = 'AuditError';
 }
 
@@ -204,8 +206,26 @@ function open(path: string): number {
   }
 }
 
+/** Returns why lines couldn't be appended to files, by the names of their paths. The files are not created. */
+export const findAuditProblems = (sources: Readonly<Record<string, Secret>>): SourceProblem[] =>
+  Object.entries(sources).flatMap(([name, source]) => {
+    if (typeof source === 'string') {
+      return [];
+    }
+    const error = caught(Error, () => assertAppendable(source.file));
+    return error === undefined ? [] : [{ name, problem: toAuditError(source.file, error).message }];
+  });
+
+function assertAppendable(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) {
+    accessSync(dirname(path), constants.W_OK | constants.X_OK);
+  } else {
+    closeSync(openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK));
+  }
+}
+
 /** Describes why a file can't be opened. */
-export const toAuditError = (path: string, cause: unknown): AuditError =>
+const toAuditError = (path: string, cause: unknown): AuditError =>
   new AuditError(`the audit log ${path} can't be opened (${errorCodeOf(cause) ?? cause})`, { cause });
 
 /** Whether a path still leads to an open file. */

@@ -36,7 +36,7 @@ export class Upstreams {
 
   /**
    * @throws {SecretError} if a certificate, a key, a header or the secret of the cache is invalid
-   * @throws {MissingPackageError} if the cache is in Redis, but its client is not installed
+   * @throws {SetupError} if the cache is in Redis, but its client is not installed
    */
   constructor(settings: GatewaySettings, deps: UpstreamsDeps) {
     const { endpoints = CONTRACT, cacheStores, circuitReporterOf, deviationReporterOf, ...shared } = deps;
@@ -141,7 +141,7 @@ export class CacheStores {
    *
    * @param now monotonic clock, in milliseconds. @default performance.now
    * @throws {SecretError} if the secret, the URL or the certificates can't be read, or are invalid
-   * @throws {MissingPackageError} if the store is Redis and its client is not installed
+   * @throws {SetupError} if the store is Redis and its client is not installed
    */
   open({ store, secret: source = '', maxBytes }: CacheSettings, now?: () => number): SharedResource<CacheStore> {
     if (store === 'memory') {

@@ -1,25 +1,17 @@
 // Explains errors that end the process.
 
-import { ManifestError } from '../../../src/documents/manifest.ts';
 import { withoutCredentials } from '../../../src/errors/logged-error.ts';
-import { SecretError } from '../../../src/files/secret-files.ts';
-import { errorCodeOf } from '../../../src/lib/caught.ts';
-import { InstallationError } from '../../../src/lib/installation.ts';
-import { MissingPackageError } from '../../../src/lib/optional-packages.ts';
-import { AuditError } from '../../../src/telemetry/audit-log.ts';
+import { errorCodeOf, SetupError } from '../../../src/lib/caught.ts';
 import { SandboxError } from '../../sandbox/src/errors.ts';
 import { CommandError } from './config/problem.ts';
 import { ListenError } from './server/listen.ts';
-
-/** Errors that keep the gateway from starting. Their messages are clauses. */
-const START_ERRORS = [SecretError, AuditError, ManifestError, MissingPackageError, InstallationError];
 
 /** Returns the message and exit code for an error that ends the process. A bug is one line too: a stack trace hides what happened. */
 export function explainFailure(error: unknown): { message: string; exitCode: number } {
   if (error instanceof CommandError) {
     return error;
   }
-  if (error instanceof Error && START_ERRORS.some((type) => error instanceof type)) {
+  if (error instanceof SetupError) {
     return { message: `Notigraph can't start: ${error.message}.`, exitCode: 2 };
   }
   return error instanceof ListenError || error instanceof SandboxError

@@ -101,7 +101,7 @@ export class RedisCacheStore implements CacheStore {
 
   /**
    * @throws {SecretError} if the URL or the certificates are invalid
-   * @throws {MissingPackageError} if the Redis client is not installed
+   * @throws {SetupError} if the Redis client is not installed
    */
   constructor(options: RedisCacheStoreOptions) {
     this.#keysOf = createOwnerKeys(options.secret);

@@ -4,11 +4,11 @@ import { existsSync, statSync } from 'node:fs';
 import type { GraphQLSchema } from 'graphql';
 import { createManifestFiles } from '../../../../src/documents/manifest.ts';
 import { findDocumentProblem } from '../../../../src/documents/validate.ts';
-import { listSecretFiles } from '../../../../src/files/secret-files.ts';
+import { listFilesOf } from '../../../../src/file-checks.ts';
 import { isLoopbackHost } from '../../../../src/lib/urls.ts';
 import { hasChangingNames } from '../../../../src/settings/conflicts.ts';
 import type { Config, LoadedConfig } from '../config/load-config.ts';
-import { findPartsOfKinds, type PartOfKind, partOf, sourceOf } from '../config/parts.ts';
+import { findPartsOfKinds, partOf } from '../config/parts.ts';
 import { type Problem, problemOf } from '../config/problem.ts';
 import { SETTINGS_TABLE } from '../config/settings.ts';
 
@@ -135,7 +135,8 @@ function listStoreRules({ cache, rateLimits }: Config): Rule[] {
 export function findTenantWarnings({ config, locate }: LoadedConfig): Problem[] {
   const { tenants = {}, tenantKeys } = config.clients.browser ?? {};
   const directory = tenantKeys?.directory;
-  const isEmpty = directory !== undefined && existsSync(directory) && listSecretFiles({ directory }).length === 0;
+  const hasFiles = listSecrets(config).some(({ path }) => path.at(-1) === 'tenantKeys');
+  const isEmpty = directory !== undefined && existsSync(directory) && !hasFiles;
   if (!isEmpty || Object.keys(tenants).length > 0) {
     return [];
   }
@@ -148,24 +149,14 @@ const OTHERS_READ = 0o004;
 
 /** Returns a warning for each secret whose file every user of the machine can read. */
 export const findSecretFileWarnings = ({ config, locate }: LoadedConfig): Problem[] =>
-  findPartsOfKinds(partOf(SETTINGS_TABLE, config))
-    .flatMap(listFiles)
+  listSecrets(config)
     .filter(({ file }) => {
       const stats = statSync(file, { throwIfNoEntry: false });
       return stats?.isFile() === true && (stats.mode & OTHERS_READ) !== 0;
     })
     .map(({ path, file }) => problemOf(locate(path), `: every user can read the file ${file}; remove that permission`));
 
-/** Returns the files with secrets that a setting refers to. */
-function listFiles(part: PartOfKind): { path: readonly string[]; file: string }[] {
-  const { path, kind, category, value } = part;
-  if (kind === 'tenantFolder' && typeof value === 'string' && existsSync(value)) {
-    return listSecretFiles({ directory: value }).map(([, file]) => ({ path: path.slice(0, -1), file }));
-  }
-  // An address can contain a password.
-  const source = ['secret', 'address'].includes(category) || kind === 'upstreamHeader' ? sourceOf(part) : undefined;
-  return typeof source === 'object' ? [{ path, file: source.file }] : [];
-}
+const listSecrets = (config: Config) => findPartsOfKinds(partOf(SETTINGS_TABLE, config)).flatMap(listFilesOf);
 
 /** Maximum number of documents that are named. */
 const MAX_WARNINGS = 20;

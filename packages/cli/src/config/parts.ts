@@ -1,9 +1,8 @@
 // Walks over a configuration with its schema, and finds the parts that are secrets, files or addresses.
 
 import { z } from 'zod';
-import type { Secret } from '../../../../src/files/secret-files.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
-import { declaredKind, textOrFile } from '../../../../src/settings/kinds.ts';
+import { declaredKind } from '../../../../src/settings/kinds.ts';
 
 /** Part of a configuration, valid or not. */
 export interface Part {
@@ -81,8 +80,3 @@ function memberSchema(form: z.ZodType, name: string): unknown {
   }
   return form instanceof z.ZodRecord ? form.valueType : undefined;
 }
-
-/** Returns the text or file that a part is; undefined if its form is invalid. */
-export const sourceOf = ({ value }: Part): Secret | undefined => SOURCE.safeParse(value).data;
-
-const SOURCE = textOrFile('');
