@@ -27,10 +27,10 @@ import { loadShippedModules, writeScopes } from './codegen/schema-fields.ts';
 import { writeSchemaReference } from './codegen/schema-reference.ts';
 import { writeGatewayOptions, writeSettingTables } from './codegen/settings.ts';
 import { loadOperations, type ShippedOperation } from './src/documents/shipped-operations.ts';
-import inbox from './src/modules/inbox.ts';
-import messages from './src/modules/messages.ts';
 import { createSchema, printSdl } from './src/modules/schema.ts';
-import workflowPages from './src/modules/workflows.ts';
+import inbox from './src/modules/shipped/inbox.ts';
+import messages from './src/modules/shipped/messages.ts';
+import workflowPages from './src/modules/shipped/workflows.ts';
 
 /** Documents of all releases, which stay trusted. Those of this version are added with --released-documents. */
 const RELEASED_DOCUMENTS = 'schema/released-documents.json';

@@ -1,10 +1,11 @@
 // Builds the schema with all shipped modules, and lists the fields of a schema that cost upstream calls or require scopes.
 
 import { type GraphQLField, type GraphQLSchema, getNamedType, isObjectType, isUnionType } from 'graphql';
-import { loadModules, SHIPPED_MODULES } from '../packages/cli/src/config/load-modules.ts';
+import { loadModules } from '../packages/cli/src/config/load-modules.ts';
 import { loadOperations } from '../src/documents/shipped-operations.ts';
 import { elementsOf, findScopeProblem, scopesOf } from '../src/graphql/scopes.ts';
 import { createSchema } from '../src/modules/schema.ts';
+import { SHIPPED_MODULES } from '../src/modules/shipped.ts';
 
 /**
  * Builds the schema with all shipped modules. The extensions of each type and field that one of them adds name it; see `moduleOf`.

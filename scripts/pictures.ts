@@ -4,8 +4,9 @@
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
-import { loadModules, SHIPPED_MODULES } from '../packages/cli/src/config/load-modules.ts';
+import { loadModules } from '../packages/cli/src/config/load-modules.ts';
 import { SANDBOX_KEYS, startSandbox } from '../packages/sandbox/src/sandbox.ts';
+import { SHIPPED_MODULES } from '../src/modules/shipped.ts';
 import { launchBrowser } from '../test/support/browser.ts';
 import { type Dashboard, startDashboard } from '../test/support/dashboard.ts';
 import { startGateway } from '../test/support/gateway.ts';

@@ -5,7 +5,7 @@ import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { createTestGateway } from '../../packages/testing/src/index.ts';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
-import inbox from '../../src/modules/inbox.ts';
+import inbox from '../../src/modules/shipped/inbox.ts';
 import { MCP } from '../support/agent.ts';
 import { type Entry, type GatewayWithService, startGateway, type TestRequest } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import events from '../../src/modules/events.ts';
+import events from '../../src/modules/shipped/events.ts';
 import { blocks, read } from '../support/docs.ts';
 import { startGateway } from '../support/gateway.ts';
 import { createTestFolder } from '../support/sandbox-files.ts';

@@ -7,11 +7,11 @@ import { describe, expect, it } from 'vitest';
 import { createReport, formatReport } from '../../packages/cli/src/check/report.ts';
 import { readCommandLine } from '../../packages/cli/src/command-line.ts';
 import { COMMANDS } from '../../packages/cli/src/commands/index.ts';
-import { SHIPPED_MODULES } from '../../packages/cli/src/config/load-modules.ts';
 import { ConfigError } from '../../packages/cli/src/config/problem.ts';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import { scopesOf } from '../../src/graphql/scopes.ts';
 import { createSchema } from '../../src/modules/schema.ts';
+import { SHIPPED_MODULES } from '../../src/modules/shipped.ts';
 import { startServing } from '../support/command.ts';
 import {
   addTo,

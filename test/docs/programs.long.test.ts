@@ -5,10 +5,10 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { SHIPPED_MODULES } from '../../packages/cli/src/config/load-modules.ts';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
 import { sha256Of } from '../../src/documents/manifest.ts';
+import { SHIPPED_MODULES } from '../../src/modules/shipped.ts';
 import { startServing } from '../support/command.ts';
 import {
   addTo,

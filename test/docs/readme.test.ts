@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import { loadModules, SHIPPED_MODULES } from '../../packages/cli/src/config/load-modules.ts';
+import { loadModules } from '../../packages/cli/src/config/load-modules.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
+import { SHIPPED_MODULES } from '../../src/modules/shipped.ts';
 import { blocks, read } from '../support/docs.ts';
 import { startGateway } from '../support/gateway.ts';
 

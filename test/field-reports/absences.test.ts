@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import events from '../../src/modules/events.ts';
-import messages from '../../src/modules/messages.ts';
 import { defineModule } from '../../src/modules/module.ts';
-import subscribers from '../../src/modules/subscribers.ts';
-import topics from '../../src/modules/topics.ts';
-import workflowPages from '../../src/modules/workflows.ts';
+import events from '../../src/modules/shipped/events.ts';
+import messages from '../../src/modules/shipped/messages.ts';
+import subscribers from '../../src/modules/shipped/subscribers.ts';
+import topics from '../../src/modules/shipped/topics.ts';
+import workflowPages from '../../src/modules/shipped/workflows.ts';
 import { startCachedGateway } from '../support/cached-gateway.ts';
 import { measureCpu } from '../support/cpu-time.ts';
 import { LIST, READ, SET_STATUS, WRITES } from '../support/failing-service.ts';

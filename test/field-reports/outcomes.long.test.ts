@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createClient } from '../../packages/client/src/client.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import type { GatewayDeps } from '../../src/gateway.ts';
-import events from '../../src/modules/events.ts';
+import events from '../../src/modules/shipped/events.ts';
 import { readRateLimit } from '../../src/upstream/transport/exchange.ts';
 import { probeUpstream } from '../../src/upstream/transport/probe.ts';
 import { connectAgent, MCP } from '../support/agent.ts';

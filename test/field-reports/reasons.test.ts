@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { createTestGateway } from '../../packages/testing/src/index.ts';
-import events from '../../src/modules/events.ts';
 import { defineModule } from '../../src/modules/module.ts';
-import subscriberProfiles from '../../src/modules/subscribers.ts';
-import topics from '../../src/modules/topics.ts';
+import events from '../../src/modules/shipped/events.ts';
+import subscriberProfiles from '../../src/modules/shipped/subscribers.ts';
+import topics from '../../src/modules/shipped/topics.ts';
 import { REFUSED_IDS } from '../support/field-contract.ts';
 import { deviationsIn, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';

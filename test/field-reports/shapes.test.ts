@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { parse as load } from 'yaml';
 import { defineModule } from '../../src/modules/index.ts';
 import { createSchema } from '../../src/modules/schema.ts';
-import subscriberProfiles from '../../src/modules/subscribers.ts';
+import subscriberProfiles from '../../src/modules/shipped/subscribers.ts';
 import { subscribers } from '../../src/modules/types/subscriber.ts';
 import { SCOPES, type Scope } from '../../src/settings/scopes.ts';
 import { connectAgent } from '../support/agent.ts';

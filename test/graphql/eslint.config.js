@@ -1,8 +1,8 @@
 import graphql from '@graphql-eslint/eslint-plugin';
-import inbox from '../../src/modules/inbox.ts';
-import messages from '../../src/modules/messages.ts';
 import { createSchema, printSdl } from '../../src/modules/schema.ts';
-import workflowPages from '../../src/modules/workflows.ts';
+import inbox from '../../src/modules/shipped/inbox.ts';
+import messages from '../../src/modules/shipped/messages.ts';
+import workflowPages from '../../src/modules/shipped/workflows.ts';
 
 /** Folder and schema of each app's documents. Names of operations are unique within an app. */
 const APPS = {

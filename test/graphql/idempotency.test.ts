@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { JWTPayload } from 'jose';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import events from '../../src/modules/events.ts';
-import inbox from '../../src/modules/inbox.ts';
 import { defineModule } from '../../src/modules/index.ts';
-import topics from '../../src/modules/topics.ts';
+import events from '../../src/modules/shipped/events.ts';
+import inbox from '../../src/modules/shipped/inbox.ts';
+import topics from '../../src/modules/shipped/topics.ts';
 import { bulkOf } from '../modules/example.ts';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';

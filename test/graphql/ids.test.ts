@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
-import events from '../../src/modules/events.ts';
-import inbox from '../../src/modules/inbox.ts';
 import { defineModule } from '../../src/modules/index.ts';
-import messages from '../../src/modules/messages.ts';
-import subscribers from '../../src/modules/subscribers.ts';
-import topics from '../../src/modules/topics.ts';
+import events from '../../src/modules/shipped/events.ts';
+import inbox from '../../src/modules/shipped/inbox.ts';
+import messages from '../../src/modules/shipped/messages.ts';
+import subscribers from '../../src/modules/shipped/subscribers.ts';
+import topics from '../../src/modules/shipped/topics.ts';
 import { bulkOf } from '../modules/example.ts';
 import { IDS_WITH_SLASHES, REFUSED_IDS } from '../support/field-contract.ts';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';

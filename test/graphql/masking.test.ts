@@ -1,12 +1,12 @@
 import { getNamedType, isObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../packages/sandbox/src/sandbox.ts';
-import events from '../../src/modules/events.ts';
-import messages from '../../src/modules/messages.ts';
 import { createSchema } from '../../src/modules/schema.ts';
-import subscriberProfiles from '../../src/modules/subscribers.ts';
-import topics from '../../src/modules/topics.ts';
-import workflowPages from '../../src/modules/workflows.ts';
+import events from '../../src/modules/shipped/events.ts';
+import messages from '../../src/modules/shipped/messages.ts';
+import subscriberProfiles from '../../src/modules/shipped/subscribers.ts';
+import topics from '../../src/modules/shipped/topics.ts';
+import workflowPages from '../../src/modules/shipped/workflows.ts';
 import { connectAgent } from '../support/agent.ts';
 import { measureCpu } from '../support/cpu-time.ts';
 import { sendExplain } from '../support/explain.ts';

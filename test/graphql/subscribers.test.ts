@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CreateSubscriberDocument, createClient } from '../../packages/client/src/index.ts';
 import { startSandbox } from '../../packages/sandbox/src/sandbox.ts';
-import subscriberProfiles from '../../src/modules/subscribers.ts';
+import subscriberProfiles from '../../src/modules/shipped/subscribers.ts';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { operations } from '../support/operations.ts';

@@ -1,7 +1,7 @@
 // Mutations whose response shows what was sent: what came back otherwise is no plain success.
 
 import { expect, it } from 'vitest';
-import topics from '../../src/modules/topics.ts';
+import topics from '../../src/modules/shipped/topics.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { workflow } from '../support/records.ts';

@@ -1,8 +1,8 @@
 // Reads and deletes messages of inboxes that change meanwhile, behind a service that keeps them in a list.
 
 import { describe, expect, it } from 'vitest';
-import inbox from '../../src/modules/inbox.ts';
-import messages from '../../src/modules/messages.ts';
+import inbox from '../../src/modules/shipped/inbox.ts';
+import messages from '../../src/modules/shipped/messages.ts';
 import { startGateway } from '../support/gateway.ts';
 import { inboxMessage } from '../support/inbox.ts';
 import type { Script } from '../support/service.ts';

@@ -1,7 +1,7 @@
 // Changes preferences behind services of two kinds: before November 2024 with a switch for all channels, and later without.
 
 import { describe, expect, it } from 'vitest';
-import inbox from '../../src/modules/inbox.ts';
+import inbox from '../../src/modules/shipped/inbox.ts';
 import { startGateway } from '../support/gateway.ts';
 import type { Script } from '../support/service.ts';
 

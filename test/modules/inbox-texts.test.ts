@@ -1,8 +1,8 @@
 // Shows texts and addresses as people read and open them: the service escapes as HTML what events put into them.
 
 import { describe, expect, it } from 'vitest';
-import inbox from '../../src/modules/inbox.ts';
-import messages from '../../src/modules/messages.ts';
+import inbox from '../../src/modules/shipped/inbox.ts';
+import messages from '../../src/modules/shipped/messages.ts';
 import { startGateway } from '../support/gateway.ts';
 import { inboxMessage } from '../support/inbox.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';

@@ -1,12 +1,12 @@
 import { GraphQLError, isInputObjectType, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { createTool } from '../../src/mcp/tool.ts';
-import events from '../../src/modules/events.ts';
-import inbox from '../../src/modules/inbox.ts';
 import { defineModule, ModuleError } from '../../src/modules/index.ts';
-import messages from '../../src/modules/messages.ts';
 import { createSchema, printSdl } from '../../src/modules/schema.ts';
-import topics from '../../src/modules/topics.ts';
+import events from '../../src/modules/shipped/events.ts';
+import inbox from '../../src/modules/shipped/inbox.ts';
+import messages from '../../src/modules/shipped/messages.ts';
+import topics from '../../src/modules/shipped/topics.ts';
 import { connectAgent, MCP } from '../support/agent.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';

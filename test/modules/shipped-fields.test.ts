@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import events from '../../src/modules/events.ts';
-import inbox from '../../src/modules/inbox.ts';
-import messages from '../../src/modules/messages.ts';
 import { createSchema, endpointsOf } from '../../src/modules/schema.ts';
-import subscribers from '../../src/modules/subscribers.ts';
-import topics from '../../src/modules/topics.ts';
-import workflowPages from '../../src/modules/workflows.ts';
+import events from '../../src/modules/shipped/events.ts';
+import inbox from '../../src/modules/shipped/inbox.ts';
+import messages from '../../src/modules/shipped/messages.ts';
+import subscribers from '../../src/modules/shipped/subscribers.ts';
+import topics from '../../src/modules/shipped/topics.ts';
+import workflowPages from '../../src/modules/shipped/workflows.ts';
 import { CONTRACT } from '../../src/upstream/endpoints.ts';
 import { describeContract, type Field } from '../support/field-contract.ts';
 import { INBOX_WRITES, inboxMessage, PREFERENCE, WORKFLOW_ID } from '../support/inbox.ts';

@@ -5,14 +5,14 @@ import { loadModules } from '../../packages/cli/src/config/load-modules.ts';
 import { startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import { loadOperations } from '../../src/documents/shipped-operations.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import events from '../../src/modules/events.ts';
-import inbox from '../../src/modules/inbox.ts';
 import { defineModule, type GatewayModule } from '../../src/modules/index.ts';
-import messages from '../../src/modules/messages.ts';
 import { createSchema } from '../../src/modules/schema.ts';
-import subscribers from '../../src/modules/subscribers.ts';
-import topics from '../../src/modules/topics.ts';
-import workflowPages from '../../src/modules/workflows.ts';
+import events from '../../src/modules/shipped/events.ts';
+import inbox from '../../src/modules/shipped/inbox.ts';
+import messages from '../../src/modules/shipped/messages.ts';
+import subscribers from '../../src/modules/shipped/subscribers.ts';
+import topics from '../../src/modules/shipped/topics.ts';
+import workflowPages from '../../src/modules/shipped/workflows.ts';
 import { linesOf, sendExplain } from '../support/explain.ts';
 import { startGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
@@ -37,10 +37,7 @@ async function start(...modules: readonly GatewayModule[]) {
 }
 
 it('every shipped module has a name in configurations, and an entry of the package', async () => {
-  const files = (await readdir('src/modules', { withFileTypes: true }))
-    .flatMap((entry) => (entry.isFile() ? entry.name : []))
-    .filter((file) => !['index.ts', 'module.ts', 'schema.ts'].includes(file))
-    .toSorted();
+  const files = (await readdir('src/modules/shipped')).toSorted();
   const names = files.map((file) => `notigraph/modules/${file.replace('.ts', '')}`);
   const modules = await loadModules({ modules: names });
   expect(new Set(modules.map(({ name }) => name)).size).toBe(files.length);
@@ -52,7 +49,7 @@ it('every shipped module has a name in configurations, and an entry of the packa
   for (const builder of ['scripts/build.ts', 'scripts/tsconfig.build.json']) {
     const built = (await readFile(builder, 'utf8')).match(/(?<=["'](?:\.\.\/)?src\/modules\/)[^"']+/g) ?? [];
     const builtEntries = built.filter((file) => file !== 'schema.ts'); // The build prints the subgraph with it.
-    expect(new Set(builtEntries)).toEqual(new Set([...files, 'index.ts']));
+    expect(new Set(builtEntries)).toEqual(new Set([...files.map((file) => `shipped/${file}`), 'index.ts']));
   }
 });
 

@@ -1,7 +1,7 @@
 // Topics as other endpoints of the service make them: without a name, and with keys that have colons.
 
 import { expect, it } from 'vitest';
-import topics from '../../src/modules/topics.ts';
+import topics from '../../src/modules/shipped/topics.ts';
 import { deviationsIn, startGateway } from '../support/gateway.ts';
 
 it('a topic without a name has its key as the name, alone and in the list', async () => {

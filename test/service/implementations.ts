@@ -2,11 +2,12 @@
 
 import { randomUUID } from 'node:crypto';
 import { vi } from 'vitest';
-import { loadModules, SHIPPED_MODULES } from '../../packages/cli/src/config/load-modules.ts';
+import { loadModules } from '../../packages/cli/src/config/load-modules.ts';
 import type { Records } from '../../packages/sandbox/src/records.ts';
 import { ENDPOINTS } from '../../packages/testing/src/endpoints.gen.ts';
 import { matchRequest, sortByPrecedence } from '../../packages/testing/src/endpoints.ts';
 import { arrayOf, recordOf } from '../../src/lib/is-record.ts';
+import { SHIPPED_MODULES } from '../../src/modules/shipped.ts';
 import { type StartedGateway, startGateway, type TestDocument } from '../support/gateway.ts';
 import { type Exchange, forwardTo, startService } from '../support/service.ts';
 import { withNames } from './differences.ts';

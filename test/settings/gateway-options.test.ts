@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createTestGateway } from '../../packages/testing/src/index.ts';
 import { createGateway } from '../../src/gateway.ts';
-import events from '../../src/modules/events.ts';
 import { defineModule } from '../../src/modules/index.ts';
+import events from '../../src/modules/shipped/events.ts';
 
 const UPSTREAM = 'http://127.0.0.1:9';
 

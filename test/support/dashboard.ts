@@ -10,9 +10,9 @@ import { type Issuer, startIssuer, TOKEN_AUDIENCE } from '../../examples/dashboa
 import { createSessions, type SessionHandler } from '../../examples/dashboard/dev/sessions.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../packages/sandbox/src/sandbox.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import inbox from '../../src/modules/inbox.ts';
-import messages from '../../src/modules/messages.ts';
-import workflowPages from '../../src/modules/workflows.ts';
+import inbox from '../../src/modules/shipped/inbox.ts';
+import messages from '../../src/modules/shipped/messages.ts';
+import workflowPages from '../../src/modules/shipped/workflows.ts';
 import type { Scope } from '../../src/settings/scopes.ts';
 import { CHILD_ENV } from './child-env.ts';
 import { startGateway } from './gateway.ts';

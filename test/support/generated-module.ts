@@ -3,12 +3,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { loadModules, SHIPPED_MODULES } from '../../packages/cli/src/config/load-modules.ts';
+import { loadModules } from '../../packages/cli/src/config/load-modules.ts';
 import { OpenApiDocument } from '../../packages/cli/src/module/document.ts';
 import { Planner } from '../../packages/cli/src/module/plan.ts';
 import { writeModule } from '../../packages/cli/src/module/write.ts';
 import type { GatewayModule } from '../../src/modules/module.ts';
 import { createSchema } from '../../src/modules/schema.ts';
+import { SHIPPED_MODULES } from '../../src/modules/shipped.ts';
 import { ROOT } from './docs.ts';
 import { createTemporaryFolder } from './sandbox-files.ts';
 

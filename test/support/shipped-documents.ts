@@ -1,10 +1,11 @@
 // Lists the shipped modules, operations and documents.
 
 import type { DocumentNode } from 'graphql';
-import { loadModules, SHIPPED_MODULES } from '../../packages/cli/src/config/load-modules.ts';
+import { loadModules } from '../../packages/cli/src/config/load-modules.ts';
 import * as documents from '../../packages/client/src/documents.gen.ts';
 import { loadOperations } from '../../src/documents/shipped-operations.ts';
 import { createSchema } from '../../src/modules/schema.ts';
+import { SHIPPED_MODULES } from '../../src/modules/shipped.ts';
 
 /** The shipped modules. */
 export const shippedModules = await loadModules({ modules: [...SHIPPED_MODULES] });

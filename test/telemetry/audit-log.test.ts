@@ -1,8 +1,8 @@
 import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import events from '../../src/modules/events.ts';
-import inbox from '../../src/modules/inbox.ts';
-import topics from '../../src/modules/topics.ts';
+import events from '../../src/modules/shipped/events.ts';
+import inbox from '../../src/modules/shipped/inbox.ts';
+import topics from '../../src/modules/shipped/topics.ts';
 import { type StartedGateway, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { ofTest } from '../support/lifetime.ts';

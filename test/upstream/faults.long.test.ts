@@ -1,6 +1,6 @@
 import { Agent, request as sendRequest } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import topics from '../../src/modules/topics.ts';
+import topics from '../../src/modules/shipped/topics.ts';
 import {
   CREATE,
   CREATE_KEYED,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import inbox from '../../src/modules/inbox.ts';
+import inbox from '../../src/modules/shipped/inbox.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { metricValues } from '../support/metrics-text.ts';

@@ -1,9 +1,9 @@
 // What the gateway prints when it has started.
 
 import { VERSION } from '../../../src/lib/installation.ts';
+import { SHIPPED_MODULES } from '../../../src/modules/shipped.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/environments.ts';
 import type { Config } from './config/load-config.ts';
-import { SHIPPED_MODULES } from './config/load-modules.ts';
 
 /**
  * Writes the text that is printed at startup.

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, lstat, mkdir, readdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { SHIPPED_MODULES } from '../../../src/modules/shipped.ts';
 import { runCommand, startServing } from '../../../test/support/command.ts';
 import { load } from '../../../test/support/docs.ts';
 import { startTestIssuer } from '../../../test/support/issuer.ts';
@@ -9,7 +10,6 @@ import { createTestFolder } from '../../../test/support/sandbox-files.ts';
 import { sendOperation } from '../../../test/support/send-operation.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../sandbox/src/sandbox.ts';
 import { COMMANDS } from '../src/commands/index.ts';
-import { SHIPPED_MODULES } from '../src/config/load-modules.ts';
 import { writeHelp } from '../src/help.ts';
 
 const CONFIG = 'notigraph.config.yaml';

@@ -10,6 +10,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { VERSION } from '../../../src/lib/installation.ts';
+import { SHIPPED_MODULES } from '../../../src/modules/shipped.ts';
 import { CHILD_ENV } from '../../../test/support/child-env.ts';
 import { runCommand, startServing } from '../../../test/support/command.ts';
 import { readDockerfile } from '../../../test/support/deploy.ts';
@@ -23,7 +24,6 @@ import { startService } from '../../../test/support/service.ts';
 import { findWorkers } from '../../../test/support/worker-load.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
 import { COMMANDS } from '../src/commands/index.ts';
-import { SHIPPED_MODULES } from '../src/config/load-modules.ts';
 import { writeHelp } from '../src/help.ts';
 
 const GROUPS = '{ notificationGroups { id name } }';

@@ -2,7 +2,7 @@ import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
 import { type DocumentNode, OperationTypeNode, parse, visit } from 'graphql';
 import { expect, it } from 'vitest';
 import { loadOperations } from '../../../src/documents/shipped-operations.ts';
-import workflowPages from '../../../src/modules/workflows.ts';
+import workflowPages from '../../../src/modules/shipped/workflows.ts';
 import { startGateway } from '../../../test/support/gateway.ts';
 import { group, workflow } from '../../../test/support/records.ts';
 import { documentOf, isMutation } from '../../../test/support/shipped-documents.ts';

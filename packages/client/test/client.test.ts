@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import events from '../../../src/modules/events.ts';
+import events from '../../../src/modules/shipped/events.ts';
 import { startGateway } from '../../../test/support/gateway.ts';
 import { guards } from '../../../test/support/guards.ts';
 import { listen } from '../../../test/support/listen.ts';

@@ -10,6 +10,7 @@ import { describe, expect, it } from 'vitest';
 import released from '../../../schema/released-documents.json' with { type: 'json' };
 import manifest from '../../../schema/trusted-documents.json' with { type: 'json' };
 import { createSchema } from '../../../src/modules/schema.ts';
+import { SHIPPED_MODULES } from '../../../src/modules/shipped.ts';
 import { startGateway } from '../../../test/support/gateway.ts';
 import {
   type AnyDocument,
@@ -18,7 +19,6 @@ import {
   shippedModules,
   shippedOperations,
 } from '../../../test/support/shipped-documents.ts';
-import { SHIPPED_MODULES } from '../../cli/src/config/load-modules.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/sandbox.ts';
 import * as documents from '../src/documents.gen.ts';
 import { createClient, hashOf, possibleTypes } from '../src/index.ts';

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { suggest } from '../../../../src/lib/words.ts';
+import { SHIPPED_MODULES } from '../../../../src/modules/shipped.ts';
 import type { SettingProblem } from '../../../../src/settings/define.ts';
 import { parseSettings } from '../../../../src/settings/parse.ts';
 import type { CommandLine } from '../command.ts';
@@ -15,7 +16,7 @@ import {
   readConfigText,
   readEnvironment,
 } from './environment.ts';
-import { type ModuleSource, SHIPPED_MODULES } from './load-modules.ts';
+import type { ModuleSource } from './load-modules.ts';
 import { formsOf, membersOf, type Part, partOf, replaceIn, withKind } from './parts.ts';
 import { ConfigError, type Locate, MAX_PROBLEMS, type Problem, problemOf, sortProblems } from './problem.ts';
 import {

@@ -8,8 +8,8 @@ import { inspect } from 'node:util';
 import type { GraphQLSchema } from 'graphql';
 import { orUndefined } from '../../../../src/lib/caught.ts';
 import { isRecord } from '../../../../src/lib/is-record.ts';
-import { listAny } from '../../../../src/lib/words.ts';
 import { type GatewayModule, isModule } from '../../../../src/modules/module.ts';
+import { loadShipped } from '../../../../src/modules/shipped.ts';
 import { ConfigError, type Locate, problemOf, rejectProblems } from './problem.ts';
 import type { Settings } from './settings.ts';
 
@@ -24,18 +24,6 @@ interface ModuleFile {
   generation: number;
   imports: string[];
 }
-
-const SHIPPED: Readonly<Record<string, () => Promise<{ default: GatewayModule }>>> = {
-  'notigraph/modules/events': () => import('../../../../src/modules/events.ts'),
-  'notigraph/modules/inbox': () => import('../../../../src/modules/inbox.ts'),
-  'notigraph/modules/messages': () => import('../../../../src/modules/messages.ts'),
-  'notigraph/modules/subscribers': () => import('../../../../src/modules/subscribers.ts'),
-  'notigraph/modules/topics': () => import('../../../../src/modules/topics.ts'),
-  'notigraph/modules/workflows': () => import('../../../../src/modules/workflows.ts'),
-};
-
-/** Names of the modules of this package, with which the sandbox starts. */
-export const SHIPPED_MODULES = Object.keys(SHIPPED);
 
 /** Modules of a configuration. It is plain data. */
 export interface ModuleSource extends Pick<Settings, 'modules'> {
@@ -97,8 +85,7 @@ export async function loadModules(
   for (const [i, name] of names.entries()) {
     const entry = isPath(name) ? relative('.', name) : name;
     try {
-      const shipped = /^notigraph\/modules\//.test(name) ? findShipped(name) : undefined;
-      modules.push(asModule(entry, await withinTime(entry, shipped?.() ?? imports.load(name))));
+      modules.push(asModule(entry, await withinTime(entry, loadShipped(name) ?? imports.load(name))));
     } catch (error) {
       const reason = describeFailure(error, files, entry);
       throw new ConfigError([problemOf(locate(['modules', String(i)]), `: ${reason}`)]);
@@ -136,14 +123,6 @@ async function withinTime<Result>(name: string, imported: Promise<Result>): Prom
   } finally {
     clearTimeout(timer);
   }
-}
-
-function findShipped(name: string): () => Promise<unknown> {
-  const load = SHIPPED[name];
-  if (load === undefined) {
-    throw new TypeError(`${name} is not a module of Notigraph; use ${listAny(SHIPPED_MODULES)}`);
-  }
-  return load;
 }
 
 /** Returns the default export of a file. @throws {TypeError} if it is no module */

@@ -2,15 +2,12 @@
 
 import { z } from 'zod';
 import { buildGateway, type Gateway } from '../../../../src/gateway.ts';
-import inbox from '../../../../src/modules/inbox.ts';
-import messages from '../../../../src/modules/messages.ts';
-import subscribers from '../../../../src/modules/subscribers.ts';
-import topics from '../../../../src/modules/topics.ts';
-import { GATEWAY_TABLE } from '../../../../src/settings/settings.ts';
 import { createJsonLogger } from '../../../../src/telemetry/json-logger.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readInteger } from '../command-line.ts';
+import { loadModules } from '../config/load-modules.ts';
 import { rejectProblems } from '../config/problem.ts';
+import { SETTINGS_TABLE } from '../config/settings.ts';
 import { findTarget } from '../find-service.ts';
 import { Pace, type PaceOptions } from '../import/pace.ts';
 import { printNote } from '../import/report.ts';
@@ -22,7 +19,7 @@ import { catchStopSignals } from '../signals.ts';
 const DEFAULT_MAX_WAIT = 600;
 
 /** Settings whose defaults count, because the configured ones are limits and rules for clients of the gateway. */
-const OF_CLIENTS = GATEWAY_TABLE.pick({
+const OF_CLIENTS = SETTINGS_TABLE.pick({
   clients: true,
   trustedDocuments: true,
   rateLimits: true,
@@ -34,6 +31,9 @@ const OF_CLIENTS = GATEWAY_TABLE.pick({
   maxUpstreamCalls: true,
   maxInFlightRequests: true,
 });
+
+/** Modules whose operations are run. */
+const MODULES = ['inbox', 'messages', 'subscribers', 'topics'].map((name) => `notigraph/modules/${name}`);
 
 /** Largest response of the gateway. The limit of the service's responses is that of the configuration. */
 const MAX_RESPONSE_BYTES = 1024 ** 3;
@@ -227,7 +227,7 @@ export async function openOperations(
       breakerMinimumCalls: Number.POSITIVE_INFINITY, // As in an import.
     },
     undefined,
-    { modules: [inbox, messages, subscribers, topics] },
+    { modules: await loadModules({ modules: MODULES }) },
   );
   catchStopSignals(host, {
     stop() {

@@ -1,12 +1,12 @@
 // Adds the list of workflows; the built-in schema only reads those with known ids or identifiers.
 
-import { requireValue } from '../graphql/values.ts';
-import { getWorkflow, type StepBody, type WorkflowBody } from '../upstream/endpoints.ts';
-import { defineShipped } from './module.ts';
-import { assertPage, definePage, type PageBody, pageArg, sizeArg } from './types/pages.ts';
-import { idField, listField, optional, shows } from './types/record-fields.ts';
-import { idOf, workflows } from './types/workflow.ts';
-import { workflowSteps } from './types/workflow-step.ts';
+import { requireValue } from '../../graphql/values.ts';
+import { getWorkflow, type StepBody, type WorkflowBody } from '../../upstream/endpoints.ts';
+import { defineShipped } from '../module.ts';
+import { assertPage, definePage, type PageBody, pageArg, sizeArg } from '../types/pages.ts';
+import { idField, listField, optional, shows } from '../types/record-fields.ts';
+import { idOf, workflows } from '../types/workflow.ts';
+import { workflowSteps } from '../types/workflow-step.ts';
 
 const MAX_PAGE = 100;
 

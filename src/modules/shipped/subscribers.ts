@@ -1,9 +1,9 @@
 // Adds the reads, updates and deletions of subscribers; the built-in schema only creates them.
 
-import type { SubscriberBody } from '../upstream/endpoints.ts';
-import { defineShipped } from './module.ts';
-import { assertPage, definePage, type PageBody, pageArg, sizeArg, withHasMore } from './types/pages.ts';
-import { profileFields, subscribers } from './types/subscriber.ts';
+import type { SubscriberBody } from '../../upstream/endpoints.ts';
+import { defineShipped } from '../module.ts';
+import { assertPage, definePage, type PageBody, pageArg, sizeArg, withHasMore } from '../types/pages.ts';
+import { profileFields, subscribers } from '../types/subscriber.ts';
 
 const MAX_PAGE = 100;
 

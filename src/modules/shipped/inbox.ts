@@ -1,21 +1,27 @@
 // Adds the inbox of a subscriber, and the mutations of its messages and preferences. A token reaches only that of its subject.
 
 import type { FieldMap, InputFieldMap } from '@pothos/core';
-import type { GatewayContext } from '../graphql/context.ts';
-import { isRecord } from '../lib/is-record.ts';
-import type { CallArgs } from '../upstream/endpoint.ts';
-import type { ChannelChoiceBody, MarkAs, MessageBody, PreferenceBody, PreferencesBody } from '../upstream/endpoints.ts';
-import { isUpstreamError } from '../upstream/errors.ts';
-import { isRecordId } from '../upstream/input-rules.ts';
-import { defineShipped } from './module.ts';
-import type { GraphTypes } from './toolkit/builder.ts';
-import type { NotFound, Send } from './toolkit/mutation-run.ts';
-import { type MutationOptions, type ResolvedInput, UNAPPLIED } from './toolkit/mutations.ts';
-import { isOlder, type Part, readOn } from './types/composed-pages.ts';
-import { defineInbox, FEEDS_ARG, type Feeds, type InboxBody, MAX } from './types/inbox.ts';
-import { declareMessageEndpoints, messages } from './types/message.ts';
-import { channelsOtherThan, isOfWorkflow } from './types/preference.ts';
-import type { Fields } from './types/record-fields.ts';
+import type { GatewayContext } from '../../graphql/context.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import type { CallArgs } from '../../upstream/endpoint.ts';
+import type {
+  ChannelChoiceBody,
+  MarkAs,
+  MessageBody,
+  PreferenceBody,
+  PreferencesBody,
+} from '../../upstream/endpoints.ts';
+import { isUpstreamError } from '../../upstream/errors.ts';
+import { isRecordId } from '../../upstream/input-rules.ts';
+import { defineShipped } from '../module.ts';
+import type { GraphTypes } from '../toolkit/builder.ts';
+import type { NotFound, Send } from '../toolkit/mutation-run.ts';
+import { type MutationOptions, type ResolvedInput, UNAPPLIED } from '../toolkit/mutations.ts';
+import { isOlder, type Part, readOn } from '../types/composed-pages.ts';
+import { defineInbox, FEEDS_ARG, type Feeds, type InboxBody, MAX } from '../types/inbox.ts';
+import { declareMessageEndpoints, messages } from '../types/message.ts';
+import { channelsOtherThan, isOfWorkflow } from '../types/preference.ts';
+import type { Fields } from '../types/record-fields.ts';
 
 /** Maximum messages to delete at once: each takes a call. */
 const MAX_DELETED = 20;

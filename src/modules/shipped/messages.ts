@@ -1,15 +1,15 @@
 // Adds the list of sent messages, the deletion of one, and the list of feeds; the built-in schema only deletes the messages of a transaction.
 
-import { badResponse } from '../graphql/values.ts';
-import { isRecord } from '../lib/is-record.ts';
-import type { FeedBody, MessageBody } from '../upstream/endpoints.ts';
-import { defineShipped } from './module.ts';
-import { mergePages } from './types/composed-pages.ts';
-import { feeds } from './types/feed.ts';
-import { MASKED, visibleJson } from './types/masking.ts';
-import { declareMessageEndpoints, messages, sentMessages } from './types/message.ts';
-import { assertPage, definePage, pageArg, sizeArg, withHasMore } from './types/pages.ts';
-import { extraField, optional, shows } from './types/record-fields.ts';
+import { badResponse } from '../../graphql/values.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import type { FeedBody, MessageBody } from '../../upstream/endpoints.ts';
+import { defineShipped } from '../module.ts';
+import { mergePages } from '../types/composed-pages.ts';
+import { feeds } from '../types/feed.ts';
+import { MASKED, visibleJson } from '../types/masking.ts';
+import { declareMessageEndpoints, messages, sentMessages } from '../types/message.ts';
+import { assertPage, definePage, pageArg, sizeArg, withHasMore } from '../types/pages.ts';
+import { extraField, optional, shows } from '../types/record-fields.ts';
 
 /** Maximum messages of one page, and transactions to select them by. */
 const MAX = 100;

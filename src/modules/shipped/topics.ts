@@ -1,11 +1,11 @@
 // Adds topics, their queries, and the mutations of topics and their subscribers.
 
-import { isRecord } from '../lib/is-record.ts';
-import type { CreatedTopicBody, TopicBody } from '../upstream/endpoints.ts';
-import { defineShipped } from './module.ts';
-import type { GraphTypes } from './toolkit/builder.ts';
-import { assertPage, definePage, type PageBody, pageArg, sizeArg } from './types/pages.ts';
-import { nameField } from './types/record-fields.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import type { CreatedTopicBody, TopicBody } from '../../upstream/endpoints.ts';
+import { defineShipped } from '../module.ts';
+import type { GraphTypes } from '../toolkit/builder.ts';
+import { assertPage, definePage, type PageBody, pageArg, sizeArg } from '../types/pages.ts';
+import { nameField } from '../types/record-fields.ts';
 
 /** Maximum subscribers in one mutation. */
 const MAX = 100;

@@ -1,10 +1,10 @@
 // Adds mutations that trigger and cancel events.
 
-import { isRecord } from '../lib/is-record.ts';
-import type { EventBody, EventResultBody } from '../upstream/endpoints.ts';
-import { defineShipped } from './module.ts';
-import { nameField } from './types/record-fields.ts';
-import { profileFields } from './types/subscriber.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import type { EventBody, EventResultBody } from '../../upstream/endpoints.ts';
+import { defineShipped } from '../module.ts';
+import { nameField } from '../types/record-fields.ts';
+import { profileFields } from '../types/subscriber.ts';
 
 /** Maximum recipients of an event, and events in one mutation. */
 const MAX = 100;
