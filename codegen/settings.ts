@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { optionOf, SETTING_GROUPS } from '../packages/cli/src/config/settings.ts';
 import { withoutLinks } from '../src/lib/text.ts';
 import { SETTING_INFO, type SettingInfo } from '../src/settings/define.ts';
+import { AS_FOR_ALL } from '../src/settings/sections/upstreams.ts';
 import { GATEWAY_SETTINGS } from '../src/settings/settings.ts';
-import { AS_FOR_ALL } from '../src/settings/upstreams.ts';
 import { code, join, joinSentences, table } from './markdown.ts';
 
 /** JSON Schema of a setting, with its documentation. */

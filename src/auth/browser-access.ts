@@ -6,9 +6,8 @@ import { createSecretFiles, type SecretFiles } from '../files/secret-files.ts';
 import { isLoopbackHost } from '../lib/urls.ts';
 import { createConnector } from '../network/connector.ts';
 import { createTlsFiles, nameProblems, type TlsFiles } from '../network/tls-files.ts';
-import { CLIENT_TOKEN_ISSUER, type TokenIssuer } from '../settings/clients.ts';
 import { requireLength } from '../settings/kinds.ts';
-import type { GatewaySettings } from '../settings/settings.ts';
+import { CLIENT_TOKEN_ISSUER, type GatewaySettings, type TokenIssuer } from '../settings/settings.ts';
 import {
   CLIENT_TOKEN_ALGORITHM,
   type ClientTokenKeys,

@@ -1,9 +1,7 @@
 // Defines identities and credentials, and the rules for each kind of client.
 
-import type { ClientKindSettings, TrustedDocumentsMode } from '../settings/clients.ts';
 import type { Scope } from '../settings/scopes.ts';
-import type { GatewaySettings } from '../settings/settings.ts';
-import type { RateLimit } from '../settings/stores.ts';
+import type { ClientKindSettings, GatewaySettings, RateLimit, TrustedDocumentsMode } from '../settings/settings.ts';
 
 /**
  * Kind of client. `server` sends the service's API key, `browser` a signed token. `anonymous` sends no credential and gets nothing that

@@ -10,8 +10,7 @@ import {
   type SourceProblem,
 } from '../files/secret-files.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
-import type { BrowserSettings } from '../settings/clients.ts';
-import type { GatewaySettings } from '../settings/settings.ts';
+import type { BrowserSettings, GatewaySettings } from '../settings/settings.ts';
 import { type Credential, isCredential } from './identity.ts';
 
 export type TenantKeys = ReturnType<typeof createTenantKeys>;

@@ -9,8 +9,7 @@ import { orUndefined } from '../lib/caught.ts';
 import { isRecord, recordOf } from '../lib/is-record.ts';
 import { limitLines } from '../lib/line-limit.ts';
 import { memoize, memoizeBySource } from '../lib/memoize.ts';
-import type { TrustedDocumentsMode } from '../settings/clients.ts';
-import type { GatewaySettings } from '../settings/settings.ts';
+import type { GatewaySettings, TrustedDocumentsMode } from '../settings/settings.ts';
 import { MAX_CHARACTERS, MAX_TOKENS } from './limits.ts';
 import { type Manifest, type ManifestFiles, sha256Of, withoutHashPrefix } from './manifest.ts';
 

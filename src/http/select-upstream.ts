@@ -4,9 +4,8 @@ import type { Identity } from '../auth/identity.ts';
 import { defaultUpstream } from '../auth/tenants.ts';
 import { refuse } from '../errors/codes.ts';
 import { memoize } from '../lib/memoize.ts';
-import { isLoopbackHost } from '../lib/urls.ts';
+import { isLoopbackHost, toHostname } from '../lib/urls.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import { toHostname } from '../settings/upstreams.ts';
 import { pathOf } from './head.ts';
 import type { IncomingRequest } from './message.ts';
 

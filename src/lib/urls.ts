@@ -26,6 +26,9 @@ export function isKeysAddress(address: string): boolean {
 /** Returns a host without the brackets of an IPv6 address. */
 export const addressOf = ({ hostname }: Pick<URL, 'hostname'>): string => hostname.replace(/^\[|\]$/g, '');
 
+/** Returns a host name of a URL, or the end of a URL with its port, without the dot that ends absolute names. */
+export const toHostname = (host: string): string => host.replace(/\.(?=(?::\d+)?$)/, '');
+
 /** Returns the port, also if it is the default one of the protocol. */
 export const portOf = ({ port, protocol }: Pick<URL, 'port' | 'protocol'>): number =>
   Number(port || (protocol === 'https:' ? 443 : 80));

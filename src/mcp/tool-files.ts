@@ -6,8 +6,7 @@ import { createManifestFiles, type Manifest, ManifestError, shortenId } from '..
 import { shippedManifest } from '../documents/shipped-operations.ts';
 import { findDocumentProblem } from '../documents/validate.ts';
 import { suggest } from '../lib/words.ts';
-import type { McpSettings } from '../settings/clients.ts';
-import type { GatewaySettings } from '../settings/settings.ts';
+import type { GatewaySettings, McpSettings } from '../settings/settings.ts';
 import { createTool, type Tool } from './tool.ts';
 
 interface ToolRules {

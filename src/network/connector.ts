@@ -5,9 +5,8 @@ import { buildConnector, Client } from 'undici';
 import { errorCodeOf } from '../lib/caught.ts';
 import { USER_AGENT } from '../lib/installation.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
-import { portOf } from '../lib/urls.ts';
+import { portOf, toHostname } from '../lib/urls.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import { toHostname } from '../settings/upstreams.ts';
 import { CONNECT_TIMEOUT_MS, openSocket } from './open-socket.ts';
 import type { TlsFiles } from './tls-files.ts';
 

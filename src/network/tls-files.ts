@@ -12,7 +12,7 @@ import {
   type SourceProblem,
 } from '../files/secret-files.ts';
 import { caught } from '../lib/caught.ts';
-import type { TlsSettings } from '../settings/upstreams.ts';
+import type { TlsSettings } from '../settings/settings.ts';
 import { findCertificateProblem, lastExpiryOf } from './certificates.ts';
 
 interface TlsContexts {

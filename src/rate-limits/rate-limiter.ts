@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { StoreStatus } from '../redis/redis.ts';
-import type { RateLimit } from '../settings/stores.ts';
+import type { RateLimit } from '../settings/settings.ts';
 
 /** State of a caller's limit. */
 export interface Allowance {

@@ -4,8 +4,7 @@ import { hash } from 'node:crypto';
 import { createSharedResources } from '../lib/shared-resources.ts';
 import { createRedis, type RedisStoreOptions, type RedisWork, type SharedRedisOptions } from '../redis/redis.ts';
 import { NOT_REDIS, RedisError } from '../redis/redis-connection.ts';
-import type { GatewaySettings } from '../settings/settings.ts';
-import type { RateLimit } from '../settings/stores.ts';
+import type { GatewaySettings, RateLimit } from '../settings/settings.ts';
 import {
   type Allowance,
   allowanceOf,

@@ -12,7 +12,7 @@ import {
 import { errorCodeOf } from '../lib/caught.ts';
 import { findCertificateProblem } from '../network/certificates.ts';
 import { CONNECT_TIMEOUT_MS, createLookup } from '../network/open-socket.ts';
-import { findRedisUrlProblem } from '../settings/stores.ts';
+import { findRedisUrlProblem } from '../settings/kinds.ts';
 
 export interface RedisServer {
   /** URL such as `redis://user:password@host:6379/0`, or `rediss://…` for TLS. */

@@ -1,9 +1,8 @@
 // Finds settings that contradict each other, or miss another one.
 
-import { CLIENT_TOKEN_ISSUER } from './clients.ts';
 import type { SettingProblem } from './define.ts';
 import { OWN_SECRETS } from './kinds.ts';
-import type { GatewaySettings } from './settings.ts';
+import { CLIENT_TOKEN_ISSUER, type GatewaySettings } from './settings.ts';
 
 /**
  * Returns the settings that contradict each other or miss another one.

@@ -7,6 +7,8 @@ export interface SettingGroup {
   title: string;
   /** Whether changes take effect only after a restart: what the process and its server use is read at startup. */
   needsRestart: boolean;
+  /** Whether its settings are sections, which only a configuration file can have. @default false */
+  isSections?: boolean;
   settings: Readonly<Record<string, z.ZodType>>;
 }
 

@@ -163,3 +163,34 @@ function isProxyAddress(address: string): boolean {
     isDecodable(url.username + url.password)
   );
 }
+
+/** Clause about a value that is no URL of a Redis server. */
+export const REDIS_URL_FORM = 'must be a URL redis://… or rediss://…, { env: NAME } or { file: PATH }';
+
+/** URL of a Redis server, which can contain a user name and a password. */
+export const redisUrl = ofKind(
+  'redisUrl',
+  z.string(REDIS_URL_FORM).superRefine((url, context) => {
+    const message = findRedisUrlProblem(url);
+    if (message !== undefined) {
+      context.addIssue({ code: 'custom', message });
+    }
+  }),
+);
+
+/** Returns a problem of a Redis server's URL as a clause that doesn't quote it, or undefined. */
+export function findRedisUrlProblem(url: string): string | undefined {
+  const parsed = URL.parse(url);
+  if (parsed === null || !/^rediss?:$/.test(parsed.protocol) || parsed.hostname === '' || parsed.port === '0') {
+    return `${REDIS_URL_FORM}, such as redis://host:6379`;
+  }
+  if (!/^\/?\d{0,4}$/.test(parsed.pathname)) {
+    return 'must end in a database number, such as /0, or have no path';
+  }
+  if (parsed.search !== '' || parsed.hash !== '') {
+    return 'must not contain ? or #; write them as %3F and %23 in a password';
+  }
+  return isDecodable(parsed.username) && isDecodable(parsed.password)
+    ? undefined
+    : 'has a user name or password with a % that must be written as %25';
+}

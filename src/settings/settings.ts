@@ -3,11 +3,11 @@
 // `createGateway` follow from them. A name ends with its unit: `Ms` (milliseconds), `Seconds`, `Bytes` or `Percent`.
 
 import { z } from 'zod';
-import { clientSections, mcpSettings } from './clients.ts';
 import { group, integer, matching, number, offByDefault, onOff, type SettingGroup, setting, text } from './define.ts';
 import { ofKind, ownSecret, upstreamUrl } from './kinds.ts';
-import { cacheSettings } from './stores.ts';
-import { hostNames, upstreamCalls, upstreamSections } from './upstreams.ts';
+import { clientSections, mcpSettings } from './sections/clients.ts';
+import { cacheSettings } from './sections/stores.ts';
+import { hostNames, upstreamCalls, upstreamSections } from './sections/upstreams.ts';
 
 const MIB = 1024 * 1024;
 
@@ -121,10 +121,10 @@ export const inFlight = {
 /** Groups of settings, in the order of docs/settings.md. */
 export const GATEWAY_GROUPS = [
   { title: 'General', needsRestart: false, settings: general },
-  { title: 'Clients, tokens and documents', needsRestart: false, settings: clientSections },
-  { title: 'Tools for AI agents', needsRestart: false, settings: mcpSettings },
+  { title: 'Clients, tokens and documents', needsRestart: false, isSections: true, settings: clientSections },
+  { title: 'Tools for AI agents', needsRestart: false, isSections: true, settings: mcpSettings },
   { title: 'Upstream calls', needsRestart: false, settings: upstreamCalls },
-  { title: 'Upstream connections', needsRestart: false, settings: upstreamSections },
+  { title: 'Upstream connections', needsRestart: false, isSections: true, settings: upstreamSections },
   { title: 'Cache', needsRestart: false, settings: cacheSettings },
   { title: 'Documents and results', needsRestart: false, settings: operations },
   { title: 'Memory', needsRestart: true, settings: memory },
@@ -148,3 +148,27 @@ export const GATEWAY_TABLE = z.object(GATEWAY_SETTINGS);
 
 /** Every setting of a gateway with its default applied. */
 export type GatewaySettings = Readonly<z.output<typeof GATEWAY_TABLE>>;
+
+export type ClientKindSettings = Exclude<GatewaySettings['clients']['server'], false>;
+
+export type BrowserSettings = NonNullable<GatewaySettings['clients']['browser']>;
+
+export type TokenIssuer = BrowserSettings['issuers'][number];
+
+/** Issuer and audience of the tokens that the gateway issues: other gateways have other secrets. */
+export const CLIENT_TOKEN_ISSUER = 'notigraph';
+
+export type ClientTokenSettings = NonNullable<GatewaySettings['clientTokens']>;
+
+/** Handling of documents that are in no manifest. */
+export type TrustedDocumentsMode = ClientKindSettings['trustedDocuments'];
+
+export type McpSettings = NonNullable<GatewaySettings['mcp']>;
+
+export type TlsSettings = NonNullable<GatewaySettings['tls']>;
+
+/** Limit on the upstream calls of one caller: `calls` per `perSeconds`, refilled steadily. */
+export type RateLimit = NonNullable<ClientKindSettings['rateLimit']>;
+
+/** Settings of the cache, if it is on. */
+export type CacheSettings = Exclude<GatewaySettings['cache'], false>;

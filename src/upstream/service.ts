@@ -3,11 +3,10 @@
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { errorCodeOf } from '../lib/caught.ts';
-import { addressOf } from '../lib/urls.ts';
+import { addressOf, toHostname } from '../lib/urls.ts';
 import { type Connect, createConnector } from '../network/connector.ts';
 import { createTlsFiles, nameProblems } from '../network/tls-files.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import { toHostname } from '../settings/upstreams.ts';
 import type { ServiceCache } from './cache/store.ts';
 import { BoundedClient } from './calls/bounded-client.ts';
 import { createRecorder } from './calls/recorder.ts';

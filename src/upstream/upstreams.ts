@@ -4,8 +4,7 @@ import { createSharedResources, type SharedResource } from '../lib/shared-resour
 import { Abort } from '../lib/signal.ts';
 import type { SharedRedisOptions } from '../redis/redis.ts';
 import { readSecret } from '../settings/kinds.ts';
-import type { GatewaySettings } from '../settings/settings.ts';
-import type { CacheSettings } from '../settings/stores.ts';
+import type { CacheSettings, GatewaySettings } from '../settings/settings.ts';
 import { MemoryStore } from './cache/memory-store.ts';
 import { RedisCacheStore } from './cache/redis-store.ts';
 import type { CacheStore } from './cache/store.ts';

@@ -2,7 +2,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Manifest, ManifestError, sha256Of } from '../../src/documents/manifest.ts';
 import { createGateway } from '../../src/gateway.ts';
-import type { TrustedDocumentsMode } from '../../src/settings/clients.ts';
+import type { TrustedDocumentsMode } from '../../src/settings/settings.ts';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { dataOf, errorOf } from '../support/gateway-pair.ts';
 import { guards } from '../support/guards.ts';

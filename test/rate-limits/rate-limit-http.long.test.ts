@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import type { RateLimit } from '../../src/settings/stores.ts';
+import type { RateLimit } from '../../src/settings/settings.ts';
 import { startGateway } from '../support/gateway.ts';
 import {
   dataOf,

@@ -5,7 +5,7 @@ import { createServer, type Socket } from 'node:net';
 import { pino } from 'pino';
 import { createRedisRateLimiter } from '../../src/rate-limits/redis-rate-limiter.ts';
 import type { RedisStoreOptions } from '../../src/redis/redis.ts';
-import type { RateLimit } from '../../src/settings/stores.ts';
+import type { RateLimit } from '../../src/settings/settings.ts';
 
 /** Limit that refills one call per hour, so that nothing is refilled during a test. */
 export const HOURLY: RateLimit = { calls: 100, perSeconds: 360_000 };

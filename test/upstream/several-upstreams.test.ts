@@ -11,7 +11,7 @@ guards('src/auth/authenticate.ts', 'identityOf');
 guards('src/http/client-token-route.ts', 'createClientTokenRoute.issue');
 guards('src/http/node-adapter.ts', 'originForm');
 guards('src/http/select-upstream.ts', 'createUpstreamSelector.select');
-guards('src/settings/upstreams.ts', 'toHostname');
+guards('src/lib/urls.ts', 'toHostname');
 guards('src/auth/authenticate.ts', 'createAuthenticate.identifyNow');
 guards('src/auth/client-tokens.ts', 'createClientTokens.issue');
 

@@ -1,12 +1,12 @@
 // Serves tools to an AI agent over standard input and output.
 
 import { Refusal } from '../../../src/errors/codes.ts';
-import { mcpSettings } from '../../../src/settings/clients.ts';
 import type { CommandLine, Process } from './command.ts';
 import { type Environment, readEnvironment } from './config/environment.ts';
 import { type Config, loadConfig } from './config/load-config.ts';
 import { loadCheckedModules } from './config/load-modules.ts';
 import { ConfigError } from './config/problem.ts';
+import { SETTINGS } from './config/settings.ts';
 import { readCredential, selectUpstream } from './find-service.ts';
 import { createLogger, logUndeclaredCalls } from './logger.ts';
 import { openSandbox, sandboxAuthorization, withSandbox } from './serve/open-sandbox.ts';
@@ -35,7 +35,7 @@ export async function runMcp(commandLine: CommandLine, host: Process): Promise<v
   try {
     const settings = withDefault(withSandbox(config, sandbox), upstream);
     const deps = { logger, ...logUndeclaredCalls(config, logger) };
-    await using gateway = buildGateway({ mcp: mcpSettings.mcp.parse({}), ...settings }, deps, undefined, { modules });
+    await using gateway = buildGateway({ mcp: SETTINGS.mcp.parse({}), ...settings }, deps, undefined, { modules });
     await gateway.serveMcp({ input: host.stdin, output: host.stdout, authorization, signal: stop.signal });
   } catch (error) {
     throw error instanceof Refusal ? new ConfigError([error.message]) : error;

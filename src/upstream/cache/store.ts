@@ -1,6 +1,6 @@
 // The store of a cache, as its users see it: the rules of what is stored for how long and what a write empties, and the interface of stores.
 
-import type { CacheSettings } from '../../settings/stores.ts';
+import type { CacheSettings } from '../../settings/settings.ts';
 import type { StoreStats, UpstreamResult } from '../calls.ts';
 import { type CachedRead, FRESH_SECONDS } from '../declaration/endpoint-options.ts';
 

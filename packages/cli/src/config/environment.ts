@@ -5,9 +5,8 @@ import { parseEnv } from 'node:util';
 import { FileError, readTextFile } from '../../../../src/files/text-file.ts';
 import { caught } from '../../../../src/lib/caught.ts';
 import { arrayOf, isRecord, recordOf } from '../../../../src/lib/is-record.ts';
-import { addressOf, isLoopbackHost, parseIpRange, portOf } from '../../../../src/lib/urls.ts';
+import { addressOf, isLoopbackHost, parseIpRange, portOf, toHostname } from '../../../../src/lib/urls.ts';
 import { proxyAddress } from '../../../../src/settings/kinds.ts';
-import { toHostname } from '../../../../src/settings/upstreams.ts';
 import type { Problem } from './problem.ts';
 
 /** Environment variables of the process and of the file `.env`. */

@@ -2,7 +2,6 @@
 
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import { clientSections, mcpSettings } from '../../../../src/settings/clients.ts';
 import {
   choice,
   integer,
@@ -16,7 +15,6 @@ import {
 } from '../../../../src/settings/define.ts';
 import { ofKind, path } from '../../../../src/settings/kinds.ts';
 import { GATEWAY_GROUPS, GATEWAY_SETTINGS } from '../../../../src/settings/settings.ts';
-import { upstreamSections } from '../../../../src/settings/upstreams.ts';
 import { httpServer } from '../server/settings.ts';
 
 const host = () => matching(/^[\w.:-]+$/, 'must be a host name or an IP address').default('127.0.0.1');
@@ -94,11 +92,9 @@ export const SETTINGS = { ...GATEWAY_SETTINGS, ...command, ...httpServer };
 export const SETTINGS_TABLE = z.object(SETTINGS);
 
 /** Names of the settings that are sections. */
-export const SECTION_NAMES: readonly string[] = Object.keys({
-  ...clientSections,
-  ...mcpSettings,
-  ...upstreamSections,
-});
+export const SECTION_NAMES = SETTING_GROUPS.flatMap(({ isSections, settings }: SettingGroup) =>
+  isSections ? Object.keys(settings) : [],
+);
 
 export type SettingName = keyof typeof SETTINGS;
 

@@ -1,6 +1,7 @@
 // Settings of the services: calls, connections, and several of them.
 
 import { z } from 'zod';
+import { toHostname } from '../../lib/urls.ts';
 import {
   choice,
   group,
@@ -12,8 +13,8 @@ import {
   onOff,
   SETTING_INFO,
   setting,
-} from './define.ts';
-import { ofKind, pem, proxyAddress, secret, textOrFile, upstreamUrl } from './kinds.ts';
+} from '../define.ts';
+import { ofKind, pem, proxyAddress, secret, textOrFile, upstreamUrl } from '../kinds.ts';
 
 /** Settings of the calls of a service, most of which each of several services can override. */
 export const upstreamCalls = {
@@ -67,9 +68,6 @@ export const upstreamCalls = {
 
 const NAME_PROBLEM = 'must be a name of at most 32 lowercase letters, digits and dashes that begins with a letter';
 const HOST_PROBLEM = 'must be a host name such as eu.example.com, without a port';
-
-/** Returns a host name of a URL, or the end of a URL with its port, without the dot that ends absolute names. */
-export const toHostname = (host: string): string => host.replace(/\.(?=(?::\d+)?$)/, '');
 
 /** Host name or address, as in a URL: in lower case, IPv6 addresses in brackets. */
 const hostName = z.string(HOST_PROBLEM).transform((text, context): string => {
@@ -162,5 +160,3 @@ export const upstreamSections = {
     'Several services by name, in place of `upstream`. See [several upstreams](several-upstreams.md).',
   ),
 };
-
-export type TlsSettings = z.output<typeof tls>;

@@ -1,21 +1,8 @@
 // Settings of the cache and of rate limits, and of the stores that hold both: in memory or in Redis.
 
 import { z } from 'zod';
-import { isDecodable } from '../lib/urls.ts';
-import { group, integer, matching, onOff, setting } from './define.ts';
-import { file, ofKind, ownSecret, pem } from './kinds.ts';
-
-const REDIS_URL_FORM = 'must be a URL redis://… or rediss://…, { env: NAME } or { file: PATH }';
-
-const redisUrl = ofKind(
-  'redisUrl',
-  z.string(REDIS_URL_FORM).superRefine((url, context) => {
-    const message = findRedisUrlProblem(url);
-    if (message !== undefined) {
-      context.addIssue({ code: 'custom', message });
-    }
-  }),
-);
+import { group, integer, matching, onOff, setting } from '../define.ts';
+import { file, ofKind, ownSecret, pem, REDIS_URL_FORM, redisUrl } from '../kinds.ts';
 
 const redisServer = group(
   {
@@ -42,23 +29,6 @@ const redis = group({ redis: setting(redisServer, 'A Redis server that all worke
 const store = () =>
   z.union([z.literal('memory'), ofKind('redis', redis)], 'must be memory, or { redis: { url } }').default('memory');
 
-/** Returns a problem of a Redis server's URL as a clause that doesn't quote it, or undefined. */
-export function findRedisUrlProblem(url: string): string | undefined {
-  const parsed = URL.parse(url);
-  if (parsed === null || !/^rediss?:$/.test(parsed.protocol) || parsed.hostname === '' || parsed.port === '0') {
-    return `${REDIS_URL_FORM}, such as redis://host:6379`;
-  }
-  if (!/^\/?\d{0,4}$/.test(parsed.pathname)) {
-    return 'must end in a database number, such as /0, or have no path';
-  }
-  if (parsed.search !== '' || parsed.hash !== '') {
-    return 'must not contain ? or #; write them as %3F and %23 in a password';
-  }
-  return isDecodable(parsed.username) && isDecodable(parsed.password)
-    ? undefined
-    : 'has a user name or password with a % that must be written as %25';
-}
-
 const ABOVE_ZERO = 'must be a number above 0';
 
 export const rateLimit = () =>
@@ -83,9 +53,6 @@ export const rateLimits = setting(
   }).prefault({}),
   'Storage of rate limits.',
 );
-
-/** Limit on the upstream calls of one caller: `calls` per `perSeconds`, refilled steadily. */
-export type RateLimit = z.output<ReturnType<typeof rateLimit>>;
 
 const MIB = 1024 * 1024;
 const DAY = 86_400;
@@ -113,9 +80,6 @@ const cacheGroup = group({
     'Time after `freshSeconds` in which it is used if the service is unavailable, too slow or fails (5xx).',
   ),
 });
-
-/** Settings of the cache, if it is on. */
-export type CacheSettings = z.output<typeof cacheGroup>;
 
 export const cacheSettings = {
   cache: setting(

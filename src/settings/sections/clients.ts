@@ -1,10 +1,10 @@
 // Settings of clients: who may use the gateway, how often, and what is recorded.
 
 import { z } from 'zod';
-import { isKeysAddress, isOrigin, parseIpRange } from '../lib/urls.ts';
-import { choice, group, integer, list, offByDefault, offOr, onOff, setting, text, textThat } from './define.ts';
-import { file, ofKind, ownSecret, path, pem, proxyAddress, secret, textOrFile } from './kinds.ts';
-import { SCOPE_ACTIONS, SCOPE_PROBLEM, SCOPES } from './scopes.ts';
+import { isKeysAddress, isOrigin, parseIpRange } from '../../lib/urls.ts';
+import { choice, group, integer, list, offByDefault, offOr, onOff, setting, text, textThat } from '../define.ts';
+import { file, ofKind, ownSecret, path, pem, proxyAddress, secret, textOrFile } from '../kinds.ts';
+import { SCOPE_ACTIONS, SCOPE_PROBLEM, SCOPES } from '../scopes.ts';
 import { rateLimit, rateLimits } from './stores.ts';
 
 /** Signatures by key pairs. Shared secrets and `none` are not supported. */
@@ -170,9 +170,6 @@ const browser = group({
   ),
 });
 
-/** Issuer and audience of the tokens that the gateway issues: other gateways have other secrets. */
-export const CLIENT_TOKEN_ISSUER = 'notigraph';
-
 /** Kinds of client that are served, and the tokens and documents that they use. */
 export const clientSections = {
   trustedProxies: setting(
@@ -273,16 +270,3 @@ export const mcpSettings = {
     '[Tools for AI agents](mcp.md), which are served at `/mcp`. They need the package `@modelcontextprotocol/server`.',
   ),
 };
-
-export type ClientKindSettings = z.output<typeof serverGroup>;
-
-/** Handling of documents that are in no manifest. */
-export type TrustedDocumentsMode = ClientKindSettings['trustedDocuments'];
-
-export type TokenIssuer = z.output<typeof issuer>;
-
-export type BrowserSettings = z.output<typeof browser>;
-
-export type ClientTokenSettings = NonNullable<z.output<typeof clientSections.clientTokens>>;
-
-export type McpSettings = NonNullable<z.output<typeof mcpSettings.mcp>>;
