@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { findKeyProblem } from './auth/signing-keys.ts';
-import { findTenantProblems } from './auth/tenants.ts';
+import { createTenantUpstreams, findTenantProblem } from './auth/tenants.ts';
 import { findManifestProblems } from './documents/manifest.ts';
 import {
   type FindProblem,
@@ -16,76 +16,39 @@ import { caught, SetupError } from './lib/caught.ts';
 import { isRecord } from './lib/is-record.ts';
 import { assertInstalled } from './lib/optional-packages.ts';
 import { findTlsProblems } from './network/tls-files.ts';
-import { findRedisProblems } from './redis/redis-connection.ts';
+import { findRedisProblem } from './redis/redis-connection.ts';
 import type { SettingProblem } from './settings/define.ts';
-import {
-  type declaredKind,
-  findHeaderProblem,
-  type Kind,
-  type OWN_SECRETS,
-  requireLength,
-  sourceOf,
-} from './settings/kinds.ts';
+import { type declaredKind, findHeaderProblem, type Kind, requireLength, sourceOf } from './settings/kinds.ts';
 import type { GatewaySettings } from './settings/settings.ts';
 import { findAuditProblems } from './telemetry/audit-log.ts';
 
 /** Value of a setting, valid or not, that has a kind. */
 type ValueOfKind = { path: readonly string[]; value: unknown } & NonNullable<ReturnType<typeof declaredKind>>;
 
-/** Returns the problems of the values in a section that one rule is for, by their names. */
-type Check = (values: Readonly<Record<string, unknown>>) => readonly SourceProblem[];
+/** Returns the problems of texts and files that are used together, by their names. */
+type Check = (sources: Readonly<Record<string, Secret>>) => readonly SourceProblem[];
 
-/** Makes the check of texts and files. Those of an invalid form are reported as invalid settings. */
-const ofSources =
-  (find: (sources: Readonly<Record<string, Secret>>) => readonly SourceProblem[]): Check =>
-  (values) =>
-    find(toSources(Object.entries(values)));
+const ofSecrets =
+  (findProblem: FindProblem): Check =>
+  (secrets) =>
+    readSecrets({ secrets }, findProblem).problems;
 
-const toSources = (values: readonly (readonly [name: string, value: unknown])[]): Record<string, Secret> =>
-  Object.fromEntries(
-    values.flatMap(([name, value]) => {
-      const source = sourceOf(value);
-      return source === undefined ? [] : [[name, source] as const];
-    }),
-  );
+const REDIS = ofSecrets(findRedisProblem);
 
-const ofSecrets = (findProblem: FindProblem): Check =>
-  ofSources((secrets) => readSecrets({ secrets }, findProblem).problems);
-
-/** Makes the check of secrets in files. Others are checked with the settings. */
-const ofOwnSecrets =
-  (kind: keyof typeof OWN_SECRETS): Check =>
-  (values) =>
-    ofSecrets(requireLength(kind))(Object.fromEntries(Object.entries(values).filter(([, value]) => isRecord(value))));
-
-/** Makes the check that the package of sections is installed. */
-const ofUsers =
-  (feature: Parameters<typeof assertInstalled>[0]): Check =>
-  (values) => {
-    const users = Object.entries(values).filter(([, value]) => isRecord(value));
-    const error = users.length === 0 ? undefined : caught(SetupError, () => assertInstalled(feature));
-    return error === undefined ? [] : users.map(([name]) => ({ name, problem: error.message }));
-  };
-
-const CERTIFICATES = ofSources(findTlsProblems);
-const REDIS = ofSources(({ url, ca }) => findRedisProblems(url, ca));
-
-/** Checks by kind. Values of a section that have the same one are checked together. Keys of tenants are in several sections. */
+/** Checks by kind. Values in one section with the same check are checked together. */
 const CHECKS: Readonly<Partial<Record<Kind, Check>>> = {
-  certificate: CERTIFICATES,
-  clientKey: CERTIFICATES,
+  certificate: findTlsProblems,
+  clientKey: findTlsProblems,
   redisUrl: REDIS,
   redisCertificate: REDIS,
   upstreamHeader: ofSecrets(findHeaderProblem),
   publicKey: ofSecrets(findKeyProblem),
-  cacheSecret: ofOwnSecrets('cacheSecret'),
-  clientTokenSecret: ofOwnSecrets('clientTokenSecret'),
-  logSecret: ofOwnSecrets('logSecret'),
-  routerSecret: ofOwnSecrets('routerSecret'),
+  cacheSecret: ofSecrets(requireLength('cacheSecret')),
+  clientTokenSecret: ofSecrets(requireLength('clientTokenSecret')),
+  logSecret: ofSecrets(requireLength('logSecret')),
+  routerSecret: ofSecrets(requireLength('routerSecret')),
   manifest: findManifestProblems,
-  auditLog: ofSources(findAuditProblems),
-  redis: ofUsers('redis'),
-  mcp: ofUsers('mcp'),
+  auditLog: findAuditProblems,
 };
 
 /**
@@ -101,34 +64,52 @@ export function findFileProblems(
   withoutSecrets: boolean,
 ): SettingProblem[] {
   const present = withoutSecrets ? values.filter((value) => !isMissing(value)) : values;
-  const sections = [...new Set(Object.values(CHECKS))].flatMap((check) => {
-    const checked = present.filter(({ kind }) => CHECKS[kind] === check);
-    return [...Map.groupBy(checked, ({ path }) => path.slice(0, -1).join('.')).values()].map((section) => ({
-      parent: section[0]?.path.slice(0, -1) ?? [],
-      problems: check(Object.fromEntries(section.map(({ path, value }) => [path.at(-1), value]))),
-    }));
-  });
-  return [
-    ...sections.flatMap(({ parent, problems }) =>
-      problems.map(({ name, problem }) => ({
-        path: [...parent, ...(name === undefined ? [] : [name])],
+  const checked = [...new Set(Object.values(CHECKS))].flatMap((check) => {
+    const sections = Map.groupBy(
+      present.filter(({ kind }) => CHECKS[kind] === check),
+      ({ path }) => path.slice(0, -1).join('.'),
+    );
+    return [...sections.values()].flatMap((section) =>
+      check(toSources(section, ({ path }) => path.at(-1))).map(({ name, problem }) => ({
+        path: [...(section[0]?.path.slice(0, -1) ?? []), ...(name === undefined ? [] : [name])],
         message: problem,
       })),
-    ),
-    ...checkTenantKeys(present, settings),
-  ];
+    );
+  });
+  return [...checked, ...checkTenantKeys(present, settings), ...present.flatMap(checkPackage)];
 }
 
-/** Returns the problems of the keys of tenants, which are `clients.browser.tenants.<name>` or a member of it, and of the folder with keys. */
+/** Returns the texts and files of values by name. Those of an invalid form are reported as invalid settings. */
+const toSources = (values: readonly ValueOfKind[], nameOf: (value: ValueOfKind) => string | undefined) =>
+  Object.fromEntries(
+    values.flatMap((each): [string, Secret][] => {
+      const source = sourceOf(each.value);
+      return source === undefined ? [] : [[nameOf(each) ?? '', source]];
+    }),
+  );
+
+/** Returns the problems of the keys of tenants, which are `clients.browser.tenants.<name>` or a member of it, and of the folder with others. */
 function checkTenantKeys(values: readonly ValueOfKind[], settings: Parameters<typeof findFileProblems>[1]) {
   const keys = values.filter(({ kind }) => kind === 'tenantKey');
-  const secrets = toSources(keys.map(({ path: [, , , name = ''], value }) => [name, value]));
+  const secrets = toSources(keys, ({ path: [, , , name] }) => name);
   const folder = values.find(({ kind }) => kind === 'tenantFolder')?.value;
   const directory = typeof folder === 'string' && folder !== '' ? folder : undefined;
-  return findTenantProblems({ secrets, directory }, settings).map(({ name = '', problem }) => ({
+  const browser = settings?.clients.browser;
+  const upstreams = browser && createTenantUpstreams(browser, settings.upstreams);
+  const { problems } = readSecrets({ secrets, directory }, (all) => findTenantProblem(all, upstreams));
+  const isUnread = problems.some(({ name }) => name === undefined); // The problem is that of the folder.
+  const others = isUnread ? readSecrets({ secrets }, findTenantProblem).problems : [];
+  return [...problems, ...others].map(({ name = '', problem }) => ({
     path: ['clients', 'browser', ...(Object.hasOwn(secrets, name) ? ['tenants', name] : ['tenantKeys'])],
     message: problem,
   }));
+}
+
+/** Returns the problem of a section whose package is not installed. */
+function checkPackage({ kind, path, value }: ValueOfKind): SettingProblem[] {
+  const isUsed = (kind === 'redis' || kind === 'mcp') && isRecord(value);
+  const error = isUsed ? caught(SetupError, () => assertInstalled(kind)) : undefined;
+  return error === undefined ? [] : [{ path, message: error.message }];
 }
 
 /** Whether something that only the deployment has doesn't exist: the file or folder of a secret or certificate, or the folder of the audit log. */

@@ -1,14 +1,6 @@
 // Looks up the API key and upstream of each tenant, and the tenant of an API key.
 
-import {
-  listSecretFiles,
-  problemsOf,
-  readSecrets,
-  type Secret,
-  type SecretFiles,
-  type SecretProblem,
-  type SourceProblem,
-} from '../files/secret-files.ts';
+import type { Secret, SecretFiles, SecretProblem } from '../files/secret-files.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
 import type { BrowserSettings, GatewaySettings } from '../settings/settings.ts';
 import { type Credential, isCredential } from './identity.ts';
@@ -82,28 +74,6 @@ export function findTenantProblem(
   return name === undefined
     ? undefined
     : { name, problem: `the tenant ${name} selects no upstream, and none is the default` };
-}
-
-/**
- * Returns the problems of single keys and of the folder with keys, or else those of both together, such as a tenant with two keys.
- *
- * @param settings by default, what tenants select is not checked
- */
-export function findTenantProblems(
-  { secrets, directory }: { secrets: Readonly<Record<string, Secret>>; directory: string | undefined },
-  settings?: Pick<GatewaySettings, 'clients' | 'upstreams'>,
-): readonly SourceProblem[] {
-  const browser = settings?.clients.browser;
-  const upstreams = browser && createTenantUpstreams(browser, settings?.upstreams);
-  const single = readSecrets({ secrets }, findTenantProblem);
-  const inFolder = readSecrets({ directory }, (keys) => findTenantProblem(keys, upstreams));
-  const problems = [...single.problems, ...inFolder.problems];
-  if (problems.length > 0) {
-    return problems;
-  }
-  const repeated = problemsOf(() => listSecretFiles({ secrets, directory }));
-  const all = Object.fromEntries([...single.secrets, ...inFolder.secrets]);
-  return repeated.length > 0 ? repeated : readSecrets({ secrets: all }, findTenantProblem).problems;
 }
 
 type TenantUpstreams = ReturnType<typeof createTenantUpstreams>;

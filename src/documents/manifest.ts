@@ -155,21 +155,19 @@ function readManifest(file: string): Manifest {
   }
 }
 
-/** Returns the problems of manifests in files by the names of their paths: of each, or else of all together. Inline ones have no files. */
-export function findManifestProblems(sources: Readonly<Record<string, unknown>>): readonly SourceProblem[] {
+/** Returns the problems of manifests in files by the names of their paths: of each, or else of all together. */
+export function findManifestProblems(paths: Readonly<Record<string, unknown>>): readonly SourceProblem[] {
   const documents: [id: string, text: string][] = [];
   const attempt = (name: string | undefined, read: () => void): SourceProblem[] => {
     const error = caught(ManifestError, read);
     return error === undefined ? [] : [{ ...(name !== undefined && { name }), problem: error.message }];
   };
-  const problems = Object.entries(sources).flatMap(([name, path]) => {
+  const problems = Object.entries(paths).flatMap(([name, path]) => {
     const files: string[] = [];
-    const unreadable = attempt(name, () =>
-      files.push(...(typeof path === 'string' && path !== '' ? findManifests(path) : [])),
-    );
+    const unreadable = attempt(name, () => typeof path === 'string' && files.push(...findManifests(path)));
     const read = (file: string) => attempt(name, () => documents.push(...Object.entries(readManifest(file))));
     return [...unreadable, ...files.flatMap(read)];
   });
-  const [first, ...others] = Object.keys(sources);
+  const [first, ...others] = Object.keys(paths);
   return problems.length > 0 ? problems : attempt(others.length === 0 ? first : undefined, () => assertIds(documents));
 }

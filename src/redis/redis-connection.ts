@@ -1,14 +1,7 @@
 // Reads where Redis is, opens one connection to it, and describes why that fails.
 
 import { getCACertificates } from 'node:tls';
-import {
-  createSecretFiles,
-  readSecrets,
-  type Secret,
-  SecretError,
-  type SecretProblem,
-  type SourceProblem,
-} from '../files/secret-files.ts';
+import { createSecretFiles, type Secret, SecretError, type SecretProblem } from '../files/secret-files.ts';
 import { errorCodeOf } from '../lib/caught.ts';
 import { findCertificateProblem } from '../network/certificates.ts';
 import { CONNECT_TIMEOUT_MS, createLookup } from '../network/open-socket.ts';
@@ -27,20 +20,15 @@ export interface RedisServer {
  * @throws {SecretError} if a file can't be read, or its content is invalid
  */
 export function readRedisServer(server: RedisServer): { url: string; ca?: string[] } {
-  const secrets = createSecretFiles({ secrets: secretsOf(server) }, findProblem).secrets();
+  const secrets = createSecretFiles({ secrets: secretsOf(server) }, findRedisProblem).secrets();
   const ca = secrets.get('ca');
   return { url: secrets.get('url') ?? '', ...(ca !== undefined && { ca: [...getCACertificates('default'), ca] }) };
 }
 
-/** Returns the problems of a server's URL in a file, and of its certificates. An invalid URL in the settings is reported with them. */
-export const findRedisProblems = (url: Secret | undefined, ca: Secret | undefined): readonly SourceProblem[] =>
-  url === undefined || (typeof url === 'string' && findRedisUrlProblem(url) !== undefined)
-    ? []
-    : readSecrets({ secrets: secretsOf({ url, ca }) }, findProblem).problems;
-
 const secretsOf = ({ url, ca }: RedisServer): Record<string, Secret> => ({ url, ...(ca !== undefined && { ca }) });
 
-function findProblem(secrets: ReadonlyMap<string, string>): SecretProblem | undefined {
+/** Returns the first problem of a server's URL and certificates, without quoting the URL, or undefined. */
+export function findRedisProblem(secrets: ReadonlyMap<string, string>): SecretProblem | undefined {
   const [url, ca] = [secrets.get('url'), secrets.get('ca')];
   const problemOfUrl = url === undefined ? undefined : findRedisUrlProblem(url);
   if (problemOfUrl !== undefined) {

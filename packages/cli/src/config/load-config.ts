@@ -78,17 +78,18 @@ export function loadConfig(
     environment,
   );
   const { settings, problems: invalid = [] } = parseSettings(values, SETTINGS_TABLE, findAllConflicts);
-  const reportedPaths = new Set(file?.problems.map(({ path }) => path.join('.')));
-  const isNew = ({ path }: SettingProblem) => !reportedPaths.has(path.join('.'));
+  const reported = new Set(file?.problems.map(({ path }) => path.join('.')));
+  /** Adds the problems of settings that have none yet. */
+  const add = (found: readonly SettingProblem[], separator: string) => {
+    for (const { path, at, message } of found.filter(({ path }) => !reported.has(path.join('.')))) {
+      reported.add(path.join('.'));
+      problems.push(problemOf(locate(path, at), `${separator} ${message}`));
+    }
+  };
+  add(invalid, '');
+  add(findProblems(values, settings, withoutSecrets), ':');
   const isComplete = problems.length === 0 || file?.values !== undefined; // Otherwise, the upstream may be in the unreadable file.
-  problems.push(
-    ...invalid.filter(isNew).map(({ path, at, message }) => problemOf(locate(path, at), ` ${message}`)),
-    ...findProblems(values, settings, withoutSecrets)
-      .filter(isNew)
-      .map(({ path, at, message }) => problemOf(locate(path, at), `: ${message}`)),
-    ...findUpstreamProblems(merged, isProduction && isComplete),
-    ...proxyProblems,
-  );
+  problems.push(...findUpstreamProblems(merged, isProduction && isComplete), ...proxyProblems);
   if (settings === undefined || problems.length > 0) {
     throw new ConfigError(sortProblems(problems));
   }
