@@ -54,7 +54,7 @@ export async function sendTogether(rows: Iterator<PendingRow>, sending: Sending)
         results.record(subscriberId, outcomes.get(subscriberId) ?? otherwise, otherwise && INTERRUPTED);
       }
     };
-    for (let tries = 0; failures < MAX_FAILURES && (await service.turn()); tries += 1) {
+    for (let tries = 0; failures < MAX_FAILURES && (await service.pace.turn()); tries += 1) {
       record(new Map(), 'unknown');
       try {
         const id = `import-${write.idempotencyKey}`;
@@ -62,7 +62,7 @@ export async function sendTogether(rows: Iterator<PendingRow>, sending: Sending)
         record(outcomes);
         const left = batch.filter(({ subscriber }) => !outcomes.has(subscriber.subscriberId));
         if (left.length < batch.length) {
-          service.succeeded();
+          service.pace.succeeded();
           hasSucceeded = true;
           failures = 0;
           progress.applied += batch.length - left.length;
@@ -87,7 +87,7 @@ export async function sendTogether(rows: Iterator<PendingRow>, sending: Sending)
           return batch;
         }
         const message = describeError(error, { subscriberId: '', data: body });
-        await service.backOff(error, message, Math.min(tries, MAX_TRIES));
+        await service.pace.backOff(error, message, Math.min(tries, MAX_TRIES));
       }
     }
     return batch;

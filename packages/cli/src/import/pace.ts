@@ -1,10 +1,15 @@
 // Decides when the next call of a long command may be sent, and when to give up: failing 100,000 times one by one helps nobody.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { CommandLine } from '../command.ts';
+import { readInteger } from '../command-line.ts';
 import { ImportError } from './results.ts';
 
 /** Failures in succession after which something is wrong with all. */
 const MAX_FAILURES = 100;
+
+/** Default of `--max-wait`, in seconds. */
+const DEFAULT_MAX_WAIT = 600;
 
 /** Longest pause between two tries, in milliseconds. */
 const MAX_PAUSE_MS = 30_000;
@@ -27,6 +32,12 @@ export interface PaceOptions {
   stopping: AbortSignal;
 }
 
+/** Reads the options about the pace. @param problems receives those of the options */
+export const readPace = (options: CommandLine['options'], problems: string[]) => ({
+  rate: readInteger(options, 'rate', [1, 999_999], problems),
+  maxWaitMs: (readInteger(options, 'max-wait', [0, 999_999], problems) ?? DEFAULT_MAX_WAIT) * 1_000,
+});
+
 /** Pace of a command that calls the service for each of many items. */
 export class Pace {
   readonly #options: PaceOptions;
@@ -38,6 +49,8 @@ export class Pace {
   /** Time since which the service has answered nothing, without the pause for the rate limit that its last answer announced. */
   #silentSince = performance.now();
   #failures = 0;
+  /** Whether an item was applied. */
+  hasSucceeded = false;
   #report: NodeJS.Timeout | undefined;
   #isReported = false;
 
@@ -65,12 +78,12 @@ export class Pace {
   }
 
   /** Notes further requests of a call, such as retries, which delay the next turn. */
-  protected addRequests(count: number): void {
+  addRequests(count: number): void {
     this.#nextAt = Math.max(this.#nextAt, performance.now()) + Math.max(0, count) * this.#intervalMs;
   }
 
   /** Pauses calls, unless the pause is longer than the user wants: then the service's rejection ends the command. */
-  protected pause(milliseconds: number): void {
+  pause(milliseconds: number): void {
     if (milliseconds <= this.#options.maxWaitMs) {
       this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + milliseconds);
     }
@@ -80,6 +93,7 @@ export class Pace {
   succeeded(): void {
     this.answered();
     this.#failures = 0;
+    this.hasSucceeded = true;
   }
 
   /** Notes that an item has failed. @throws {ImportError} if too many have, and none was applied in between */
@@ -152,7 +166,7 @@ export class Pace {
     await sleep(milliseconds, undefined, { signal: this.#options.stopping }).catch(() => {});
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  [Symbol.dispose](): void {
     clearTimeout(this.#report);
   }
 }

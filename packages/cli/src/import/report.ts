@@ -1,11 +1,16 @@
 // What an import prints and writes: its progress, the rejected rows, the outcome of every row, and how it ended.
 
 import { closeSync, constants, lstatSync, rmSync, writeFileSync } from 'node:fs';
+import type { Logger } from 'pino';
 import { truncate } from '../../../../src/lib/text.ts';
+import { createJsonLogger } from '../../../../src/telemetry/json-logger.ts';
 import type { Process } from '../command.ts';
+import { formatLogLine } from '../readable-log.ts';
+import { catchStopSignals } from '../signals.ts';
 import {
   type Counts,
   type Entry,
+  ImportError,
   openPrivateFile,
   type RejectedRow,
   type Results,
@@ -276,6 +281,21 @@ export function printNote({ stderr }: Process, text: string, output: NodeJS.Writ
   stderr.write(stderr.isTTY ? ERASE : '');
   output.write(`${text}\n`);
 }
+
+/** Creates a logger whose lines are notes. */
+export const createNoteLogger = (host: Process, level: 'error' | 'warn'): Logger =>
+  createJsonLogger(level, { write: (line) => printNote(host, formatLogLine(line, host.stderr).trimEnd()) });
+
+/** Prints a note and aborts at the first signal, also at the end of the terminal session, and ends the process at the next one. */
+export const stopAtSignals = (host: Process, stopping: AbortController, text: string, reason: string): void =>
+  catchStopSignals(host, {
+    stop() {
+      printNote(host, text);
+      stopping.abort(new ImportError(reason));
+    },
+    quit: () => host.exit(1), // All results are stored by then.
+    signals: ['SIGINT', 'SIGTERM', 'SIGHUP'],
+  });
 
 /** Rows that are to be applied, that are applied, also by earlier imports, and that were sent and have failed. */
 type Progressing = Readonly<Record<'total' | 'applied' | 'failed', number>>;

@@ -5,19 +5,17 @@ import { extname, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { isRecord } from '../../../../src/lib/is-record.ts';
 import { suggest } from '../../../../src/lib/words.ts';
-import { createJsonLogger } from '../../../../src/telemetry/json-logger.ts';
 import { isUpstreamError } from '../../../../src/upstream/errors.ts';
 import type { CommandLine, Process } from '../command.ts';
-import { readInteger } from '../command-line.ts';
 import { ConfigError, readNamedFile } from '../config/problem.ts';
 import { findFileProblem } from '../files.ts';
 import { findTarget } from '../find-service.ts';
-import { formatLogLine } from '../readable-log.ts';
-import { catchStopSignals } from '../signals.ts';
 import { withoutControls } from '../text.ts';
 import { sendTogether } from './bulk.ts';
+import { readPace } from './pace.ts';
 import {
   createDescription,
+  createNoteLogger,
   describeBeginning,
   describeDryRun,
   describeEnding,
@@ -31,6 +29,7 @@ import {
   PRINTED,
   printNote,
   showProgress,
+  stopAtSignals,
   writeRejected,
   writeReport,
 } from './report.ts';
@@ -58,9 +57,6 @@ const FORMATS: ReadonlyMap<string, Format> = new Map([
 /** Argument that stands for standard input. */
 const STDIN = '-';
 
-/** Default of `--max-wait`, in seconds. */
-const DEFAULT_MAX_WAIT = 600;
-
 /** Maximum size of the file of `--map-file`. */
 const MAX_MAP_BYTES = 256 * 1024;
 
@@ -75,14 +71,7 @@ export async function runImport(commandLine: CommandLine, host: Process): Promis
   try {
     const target = isDryRun ? undefined : await findTarget(commandLine, host, 'to send subscribers to', !isPiped);
     const hint = target?.settings.isProduction ? '' : ' Press Ctrl-C again to quit now.';
-    catchStopSignals(host, {
-      stop() {
-        printNote(host, `Stopping: finishing rows in flight.${hint}`);
-        stopping.abort(new ImportError('Nothing was sent.'));
-      },
-      quit: () => host.exit(1), // All results are stored by then.
-      signals: ['SIGINT', 'SIGTERM', 'SIGHUP'], // The last one is the end of the terminal session.
-    });
+    stopAtSignals(host, stopping, `Stopping: finishing rows in flight.${hint}`, 'Nothing was sent.');
     using results = new Results(options.results, options);
     const form = await check(results, options, host);
     let exitCode = 2;
@@ -142,8 +131,7 @@ function readOptions(commandLine: CommandLine, { stdin }: Process) {
     problems.push('--delimiter must be one character such as ; or |, or tab.');
   }
   const columns = readColumns(commandLine, problems);
-  const rate = readInteger(options, 'rate', [1, 999_999], problems);
-  const maxWait = readInteger(options, 'max-wait', [0, 999_999], problems) ?? DEFAULT_MAX_WAIT;
+  const pace = readPace(options, problems);
   const files = [path, results, rejected, report].flatMap((file) => (file === undefined ? [] : [resolve(file)]));
   if (new Set(files).size < files.length) {
     problems.push('--results, --rejected and --report must name different files, and not the imported one.');
@@ -167,10 +155,7 @@ function readOptions(commandLine: CommandLine, { stdin }: Process) {
     /** Whether to send the valid rows if others are invalid. */
     skipsInvalid: options['skip-invalid'] !== undefined,
     report,
-    /** Maximum calls per second. @default unlimited */
-    rate,
-    /** Longest time to wait for the service or its rate limit, in milliseconds. */
-    maxWaitMs: maxWait * 1_000,
+    ...pace,
     isDryRun,
     /** Whether to send rows together. */
     isBulk,
@@ -284,7 +269,7 @@ export async function checkRows(
 async function send(target: Target, results: Results, options: ImportOptions, host: Process): Promise<number> {
   const { path, results: resultsPath, stopping, mergesData, isBulk } = options;
   const note = (text: string) => printNote(host, text);
-  const logger = createJsonLogger('warn', { write: (line) => note(formatLogLine(line, host.stderr).trimEnd()) });
+  const logger = createNoteLogger(host, 'warn');
   await using service = new ImportService({ ...options, ...target, logger, note, stopping: stopping.signal });
   results.begin(service.address, await readEnvironmentId(service));
   const before = results.counts();

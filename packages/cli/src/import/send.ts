@@ -51,7 +51,7 @@ export async function sendRows(sending: Sending): Promise<void> {
   const { results, service, concurrency, sendTogether } = sending;
   const rows = results.pending();
   const next = () => sendNext(rows, sending);
-  await runWorkers(1, sending, async () => (await next()) && sendTogether !== undefined && !service.hasApplied);
+  await runWorkers(1, sending, async () => (await next()) && sendTogether !== undefined && !service.pace.hasSucceeded);
   await sendTogether?.(rows, sending);
   await runWorkers(concurrency, sending, next);
 }
@@ -105,10 +105,10 @@ async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
   let failures = 0;
   for (let tries = 0; ; tries += 1) {
     // Before a row was applied, the reason for a broken connection could concern all rows.
-    if (isBroken && progress.applied > 0 && !service.answeredSince(lastAt)) {
+    if (isBroken && progress.applied > 0 && !service.pace.answeredSince(lastAt)) {
       await probe(service);
     }
-    if (!(await service.turn())) {
+    if (!(await service.pace.turn())) {
       return;
     }
     try {
@@ -127,7 +127,7 @@ async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
       } else {
         results.record(subscriberId, service.isNew(body.createdAt, since, date) ? 'created' : 'updated');
       }
-      service.succeeded();
+      service.pace.succeeded();
       progress.applied += 1;
       return;
     } catch (error) {
@@ -137,7 +137,7 @@ async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
       const failure = { code: error.code, message: describeError(error, fields) };
       if (!error.isReplayed) {
         // Others were applied when such a row was rejected before.
-        const isAccepted = service.hasApplied || (outcome === 'failed' && error.status === 403);
+        const isAccepted = service.pace.hasSucceeded || (outcome === 'failed' && error.status === 403);
         assertUsable(error, `line ${line}: ${failure.message}`, isAccepted);
       }
       isUnknown ||= error.outcome === 'UNKNOWN';
@@ -146,7 +146,7 @@ async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
       }
       const isAnswered = isAnswer(error);
       // During an outage, no row fails: only those count that fail while the service answers, and doesn't say "wait".
-      const counts = isAnswered || error.isReplayed || (error.sent && service.answeredSince(lastAt));
+      const counts = isAnswered || error.isReplayed || (error.sent && service.pace.answeredSince(lastAt));
       // Also for a key whose first request is in progress, for five minutes even if its process has died.
       const mustWait = !error.isReplayed && error.retryAfterSeconds !== undefined;
       const isLate = mustWait && counts && performance.now() - startedAt >= maxWaitMs;
@@ -154,7 +154,7 @@ async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
       lastAt = performance.now();
       isBroken = error.sent && error.status === undefined && error.code === 'UPSTREAM_UNAVAILABLE';
       if (isAnswered) {
-        service.answered();
+        service.pace.answered();
       }
       if (!(error.isTemporary || error.isReplayed) || failures >= MAX_TRIES || isLate) {
         if (!isUnknown) {
@@ -164,7 +164,7 @@ async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
         sending.onFailure(line, failure);
         // Rows that failed before say nothing about the others.
         if (outcome === null) {
-          service.failed(`${failure.message} (${failure.code})`);
+          service.pace.failed(`${failure.message} (${failure.code})`);
         }
         return;
       }
@@ -172,7 +172,7 @@ async function sendRow(row: PendingRow, sending: Sending): Promise<void> {
         key = randomUUID();
         continue;
       }
-      await service.backOff(error, failure.message, tries);
+      await service.pace.backOff(error, failure.message, tries);
     }
   }
 }
@@ -202,10 +202,10 @@ const merge = (stored: unknown, next: Readonly<Record<string, unknown>>): Record
 
 /** Reads from the service: if it answers, a row that breaks its connection is not an outage. */
 async function probe(service: ImportService): Promise<void> {
-  if (await service.turn()) {
+  if (await service.pace.turn()) {
     const result = await service.readGroups();
     if (!isUpstreamError(result) || isAnswer(result)) {
-      service.answered();
+      service.pace.answered();
     }
   }
 }

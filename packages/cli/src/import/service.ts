@@ -19,18 +19,18 @@ interface ServiceOptions extends Omit<PaceOptions, 'words'> {
 }
 
 /** Service that gets the subscribers. Calls go through the gateway's client with all its policies. */
-export class ImportService extends Pace {
+export class ImportService {
+  readonly pace: Pace;
   readonly #options: ServiceOptions;
   readonly #service: UpstreamService;
   readonly #certificates: Disposable;
   /** Number of calls as which the service counts those in flight. */
   #inFlight = 0;
-  hasApplied = false;
 
   /** @throws {SecretError} if a certificate is invalid */
   constructor(options: ServiceOptions) {
     const { url, settings, logger } = options;
-    super({ ...options, words: { command: 'the import', item: 'row', items: 'rows' } });
+    this.pace = new Pace({ ...options, words: { command: 'the import', item: 'row', items: 'rows' } });
     this.#options = options;
     this.#service = openService(url, settings, {
       logger,
@@ -60,10 +60,10 @@ export class ImportService extends Pace {
       return await send(this.#service.bind(context));
     } finally {
       this.#inFlight -= cost;
-      this.addRequests(usage.requests - 1);
+      this.pace.addRequests(usage.requests - 1);
       const { remaining = Number.POSITIVE_INFINITY, resetSeconds = 0 } = usage.rateLimit ?? {};
       if (remaining < this.#inFlight + cost) {
-        this.pause(resetSeconds * 1_000);
+        this.pace.pause(resetSeconds * 1_000);
       }
     }
   }
@@ -72,12 +72,6 @@ export class ImportService extends Pace {
   async readGroups(): Promise<readonly NotificationGroupBody[] | UpstreamError> {
     const read = this.call('import', async (client) => (await client.read(listNotificationGroups, {})) ?? []);
     return read.catch((error: unknown) => (isUpstreamError(error) ? error : Promise.reject(error)));
-  }
-
-  /** Notes that a row was applied. */
-  override succeeded(): void {
-    super.succeeded();
-    this.hasApplied = true;
   }
 
   /**
@@ -91,8 +85,8 @@ export class ImportService extends Pace {
     return Date.parse(createdAt) >= Date.parse(date) - (Date.now() - since);
   }
 
-  override async [Symbol.asyncDispose](): Promise<void> {
-    await super[Symbol.asyncDispose]();
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.pace[Symbol.dispose]();
     this.#certificates[Symbol.dispose]();
     await this.#service.close();
   }

@@ -115,10 +115,10 @@ class Erasure {
         throw error;
       }
       this.#fail(entry, error);
-      this.#operations.failed(error.message);
+      this.#operations.pace.failed(error.message);
       return;
     }
-    this.#operations.succeeded();
+    this.#operations.pace.succeeded();
     this.#print(describeEntry(entry, this.#isDryRun));
   }
 

@@ -68,13 +68,13 @@ async function exportPerson(
   async function part(what: string, step: () => Promise<void>): Promise<void> {
     try {
       await step();
-      operations.succeeded();
+      operations.pace.succeeded();
     } catch (error) {
       if (!(error instanceof OperationError)) {
         throw error;
       }
       note(`the ${what} can't be read: ${error.message}`);
-      operations.failed(error.message);
+      operations.pace.failed(error.message);
     }
   }
 

@@ -2,21 +2,14 @@
 
 import { z } from 'zod';
 import { buildGateway, type Gateway } from '../../../../src/gateway.ts';
-import { createJsonLogger } from '../../../../src/telemetry/json-logger.ts';
 import type { CommandLine, Process } from '../command.ts';
-import { readInteger } from '../command-line.ts';
 import { loadModules } from '../config/load-modules.ts';
 import { rejectProblems } from '../config/problem.ts';
 import { SETTINGS_TABLE } from '../config/settings.ts';
 import { findTarget } from '../find-service.ts';
-import { Pace, type PaceOptions } from '../import/pace.ts';
-import { printNote } from '../import/report.ts';
+import { Pace, type PaceOptions, readPace } from '../import/pace.ts';
+import { createNoteLogger, printNote, stopAtSignals } from '../import/report.ts';
 import { ImportError } from '../import/results.ts';
-import { formatLogLine } from '../readable-log.ts';
-import { catchStopSignals } from '../signals.ts';
-
-/** Default of `--max-wait`, in seconds. */
-const DEFAULT_MAX_WAIT = 600;
 
 /** Settings whose defaults count, because the configured ones are limits and rules for clients of the gateway. */
 const OF_CLIENTS = SETTINGS_TABLE.pick({
@@ -91,14 +84,15 @@ export class OperationError extends Error {
 }
 
 /** Operations with one API key, one after the other. */
-export class Operations extends Pace {
+export class Operations {
+  readonly pace: Pace;
   readonly #gateway: Gateway;
   readonly #authorization: string;
   readonly #command: string;
   readonly #stopping: AbortSignal;
 
   constructor(gateway: Gateway, authorization: string, options: PaceOptions) {
-    super(options);
+    this.pace = new Pace(options);
     this.#gateway = gateway;
     this.#authorization = authorization;
     this.#command = options.words.command;
@@ -123,7 +117,7 @@ export class Operations extends Pace {
     for (let tries = 0, failures = 0; ; tries += 1) {
       const { data, errors: [error] = [] } = await this.#send(query, variables, id);
       if (error === undefined) {
-        this.answered();
+        this.pace.answered();
         return { data, isUnknown };
       }
       const { message, extensions } = error;
@@ -139,12 +133,12 @@ export class Operations extends Pace {
       const isAnswered = !isTemporary || (tries >= MAX_TRIES - 1 && code !== 'RATE_LIMITED' && (await this.#answers()));
       failures += Number(isAnswered);
       if (isAnswered) {
-        this.answered();
+        this.pace.answered();
       }
       if (isAnswered && (!isRepeated || failures >= (isTemporary ? 2 : MAX_TRIES))) {
         throw new OperationError(code, message, isUnknown);
       }
-      await this.backOff(extensions, message, tries);
+      await this.pace.backOff(extensions, message, tries);
     }
   }
 
@@ -163,7 +157,7 @@ export class Operations extends Pace {
 
   async #send(query: string, variables: object, id: string): Promise<z.output<typeof RESPONSE>> {
     const name = /^[\w.:-]+$/.test(id) ? id : Buffer.from(id).toString('base64url'); // A header can't have every id.
-    if (!(await this.turn())) {
+    if (!(await this.pace.turn())) {
       this.#stopping.throwIfAborted();
     }
     const response = await this.#gateway.fetch(this.#gateway.endpoint, {
@@ -184,8 +178,8 @@ export class Operations extends Pace {
     return !TEMPORARY.has(String(error?.extensions.code));
   }
 
-  override async [Symbol.asyncDispose](): Promise<void> {
-    await super[Symbol.asyncDispose]();
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.pace[Symbol.dispose]();
     await this.#gateway.dispose();
   }
 }
@@ -204,8 +198,7 @@ export async function openOperations(
   writes: boolean,
 ): Promise<Operations> {
   const problems: string[] = [];
-  const rate = readInteger(commandLine.options, 'rate', [1, 999_999], problems);
-  const maxWait = readInteger(commandLine.options, 'max-wait', [0, 999_999], problems) ?? DEFAULT_MAX_WAIT;
+  const pace = readPace(commandLine.options, problems);
   rejectProblems(problems);
   const { name, url, settings, credential } = await findTarget(commandLine, host, `to ${command} people`);
   const { audit, mcp: _mcp, clientTokens: _tokens, trustedProxies: _proxies, ...others } = settings;
@@ -223,21 +216,14 @@ export async function openOperations(
       maxResponseBytes: MAX_RESPONSE_BYTES,
     },
     {
-      logger: createJsonLogger('error', { write: (line) => note(formatLogLine(line, host.stderr).trimEnd()) }),
+      logger: createNoteLogger(host, 'error'),
       breakerMinimumCalls: Number.POSITIVE_INFINITY, // As in an import.
     },
     undefined,
     { modules: await loadModules({ modules: MODULES }) },
   );
-  catchStopSignals(host, {
-    stop() {
-      note('Stopping after the current call. Press Ctrl-C again to quit now.');
-      stopping.abort(new ImportError('Stopped. Run the same command again.'));
-    },
-    quit: () => host.exit(1),
-    signals: ['SIGINT', 'SIGTERM', 'SIGHUP'],
-  });
+  const text = 'Stopping after the current call. Press Ctrl-C again to quit now.';
+  stopAtSignals(host, stopping, text, 'Stopped. Run the same command again.');
   const words = { command, item: 'call', items: 'people' };
-  const pace = { words, note, rate, maxWaitMs: maxWait * 1_000, stopping: stopping.signal };
-  return new Operations(gateway, credential, pace);
+  return new Operations(gateway, credential, { ...pace, words, note, stopping: stopping.signal });
 }
