@@ -17,6 +17,10 @@ import type { Plugin } from 'graphql-yoga';
 import { setNodes, truncateMessage } from '../errors/located-error.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import { type DocumentLimits, findExceededLimit, MAX_CHARACTERS, MAX_TOKENS } from './limits.ts';
+import { createManifestFiles } from './manifest.ts';
+
+/** Rules that the documents of a gateway must keep. */
+export type DocumentRules = DocumentLimits & Pick<GatewaySettings, 'introspection'>;
 
 const MAX_ERRORS = 5;
 
@@ -27,7 +31,7 @@ const TOO_MANY_TOKENS = /^Syntax Error: Document contains more tha[nt] \d+ token
  * Creates a plugin that limits the text before parsing, and the document before validation, because some validation rules take more than
  * linear time. It checks the final document, which another plugin may have replaced.
  */
-export function useDocumentLimits(limits: DocumentLimits & Pick<GatewaySettings, 'introspection'>): Plugin {
+export function useDocumentLimits(limits: DocumentRules): Plugin {
   const { introspection } = limits;
   const accepted = new WeakSet<DocumentNode>();
   return {
@@ -57,12 +61,21 @@ export function useDocumentLimits(limits: DocumentLimits & Pick<GatewaySettings,
   };
 }
 
-/** Returns why requests with a document would be rejected; undefined if it is valid. */
-export function findDocumentProblem(
+/** Returns the documents of manifests, each with why requests with it would be rejected. */
+export const checkDocuments = (
+  manifests: GatewaySettings['trustedDocuments']['manifests'],
   schema: GraphQLSchema,
-  text: string,
-  limits: DocumentLimits & Pick<GatewaySettings, 'introspection'>,
-): string | undefined {
+  limits: DocumentRules,
+) =>
+  manifests.flatMap((manifest, index) =>
+    createManifestFiles([manifest])
+      .manifests()
+      .flatMap((texts) => Object.entries(texts))
+      .map(([id, text]) => ({ index, id, text, problem: findDocumentProblem(schema, text, limits) })),
+  );
+
+/** Returns why requests with a document would be rejected; undefined if it is valid. */
+export function findDocumentProblem(schema: GraphQLSchema, text: string, limits: DocumentRules): string | undefined {
   const { introspection } = limits;
   if (text.length > MAX_CHARACTERS) {
     return `The document has more than ${MAX_CHARACTERS} characters.`;

@@ -1,18 +1,17 @@
 // Reads the tools of AI agents from manifests, and reports operations that can't be tools.
 
 import { type GraphQLSchema, Kind, type OperationDefinitionNode, parse } from 'graphql';
-import type { DocumentLimits } from '../documents/limits.ts';
 import { createManifestFiles, type Manifest, ManifestError, shortenId } from '../documents/manifest.ts';
 import { shippedManifest } from '../documents/shipped-operations.ts';
-import { findDocumentProblem } from '../documents/validate.ts';
+import { type DocumentRules, findDocumentProblem } from '../documents/validate.ts';
 import { suggest } from '../lib/words.ts';
-import type { GatewaySettings, McpSettings } from '../settings/settings.ts';
+import type { McpSettings } from '../settings/settings.ts';
 import { createTool, type Tool } from './tool.ts';
 
 interface ToolRules {
   schema: GraphQLSchema;
   /** Limits of documents, which apply to tools as to other operations. */
-  limits: DocumentLimits & Pick<GatewaySettings, 'introspection'>;
+  limits: DocumentRules;
 }
 
 interface ToolProblem {
@@ -25,7 +24,7 @@ interface ToolProblem {
 const MAX_NAME = 128;
 
 /** Reads the tools in manifests: queries, and the mutations that the settings list. Returns all problems. */
-export function readTools(
+function readTools(
   manifests: readonly Manifest[],
   mutations: McpSettings['mutations'],
   rules: ToolRules,
@@ -91,8 +90,9 @@ function findListProblem(name: string, tools: ReadonlyMap<string, Tool>, mutatio
  *
  * @throws {ManifestError} if the manifest can't be used, or one of its operations can't be a tool
  */
-export function createToolFiles({ manifest, mutations, maxResultBytes }: McpSettings, rules: ToolRules) {
-  const files = createManifestFiles([manifest ?? shippedManifest(rules.schema)], (manifests) => {
+export function createToolFiles(settings: McpSettings, rules: ToolRules) {
+  const { mutations, maxResultBytes } = settings;
+  const files = openManifest(settings, rules, (manifests) => {
     current = read(manifests);
   });
   let current = read(files.manifests());
@@ -114,6 +114,16 @@ export function createToolFiles({ manifest, mutations, maxResultBytes }: McpSett
     manifests: () => current.manifests,
   };
 }
+
+/** Returns the problems of the tools of a manifest. @throws {ManifestError} if the manifest can't be used */
+export const findToolProblems = (settings: McpSettings, rules: ToolRules): readonly ToolProblem[] =>
+  readTools(openManifest(settings, rules).manifests(), settings.mutations, rules).problems;
+
+const openManifest = (
+  { manifest }: McpSettings,
+  { schema }: ToolRules,
+  onReload?: Parameters<typeof createManifestFiles>[1],
+) => createManifestFiles([manifest ?? shippedManifest(schema)], onReload);
 
 const toClause = ({ path, problem }: ToolProblem): string => {
   const [section, index] = path;

@@ -27,8 +27,9 @@ import {
 } from 'graphql';
 import { validateSDL } from 'graphql/validation/validate.js';
 import { listDeprecated } from '../../../src/documents/deprecated-usage.ts';
-import { createManifestFiles, ManifestError, shortenId } from '../../../src/documents/manifest.ts';
+import { createManifestFiles, shortenId } from '../../../src/documents/manifest.ts';
 import { FileError, isFolder } from '../../../src/files/text-file.ts';
+import { SetupError } from '../../../src/lib/caught.ts';
 import type { GatewayModule } from '../../../src/modules/module.ts';
 import { createSchema, printSdl } from '../../../src/modules/schema.ts';
 import { ConfigError, readNamedFile } from './config/problem.ts';
@@ -249,7 +250,7 @@ function readOperations(path: string, unread: string[]): AppOperation[] {
     if (error instanceof FileError) {
       throw new ConfigError([`--documents: ${path} ${error.message}.`]);
     }
-    throw error instanceof ManifestError ? new ConfigError([`--documents: ${error.message}.`]) : error;
+    throw error instanceof SetupError ? new ConfigError([`--documents: ${error.message}.`]) : error;
   }
 }
 

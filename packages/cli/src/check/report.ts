@@ -1,12 +1,10 @@
 // Checks a configuration as a whole, and formats what is found.
 
 import type { GraphQLSchema } from 'graphql';
-import { createManifestFiles } from '../../../../src/documents/manifest.ts';
-import { shippedManifest } from '../../../../src/documents/shipped-operations.ts';
 import { elementsOf } from '../../../../src/graphql/scopes.ts';
 import { caught } from '../../../../src/lib/caught.ts';
 import { listAll } from '../../../../src/lib/words.ts';
-import { readTools } from '../../../../src/mcp/tool-files.ts';
+import { findToolProblems } from '../../../../src/mcp/tool-files.ts';
 import type { GatewayModule } from '../../../../src/modules/module.ts';
 import { createSchema, endpointsOf, findUndeclared, ownerOf } from '../../../../src/modules/schema.ts';
 import { findEmptied } from '../../../../src/upstream/endpoint.ts';
@@ -51,7 +49,7 @@ export async function createReport(
     const { config, values, locate } = loaded;
     const modules = await loadCheckedModules(config, locate);
     const schema = createSchema(config, modules);
-    const problems = [...(await findSandboxProblems(loaded)), ...findToolProblems(loaded, schema)];
+    const problems = [...(await findSandboxProblems(loaded)), ...describeToolProblems(loaded, schema)];
     if (problems.length > 0) {
       throw new ConfigError(problems);
     }
@@ -138,17 +136,10 @@ function formatModule({ name, elements, endpoints }: ModuleReport): string {
 }
 
 /** Returns the problems of the configured tools, each of which prevents a start. */
-function findToolProblems({ config, locate }: LoadedConfig, schema: GraphQLSchema): Problem[] {
-  if (config.mcp === undefined) {
-    return [];
-  }
-  const { manifest = shippedManifest(schema), mutations } = config.mcp;
-  const manifests = createManifestFiles([manifest]).manifests();
-  const { problems } = readTools(manifests, mutations, { schema, limits: config });
-  return problems.map(({ path, problem }) =>
+const describeToolProblems = ({ config, locate }: LoadedConfig, schema: GraphQLSchema): Problem[] =>
+  (config.mcp === undefined ? [] : findToolProblems(config.mcp, { schema, limits: config })).map(({ path, problem }) =>
     problemOf(locate(['mcp', ...path]), `${path[0] === 'manifest' ? ':' : ''} ${problem}`),
   );
-}
 
 /** Returns why the sandbox couldn't use its file. The file stays unchanged. The sandbox is loaded only if it is configured. */
 async function findSandboxProblems({ config: { sandbox }, locate }: LoadedConfig): Promise<Problem[]> {

@@ -2,8 +2,7 @@
 
 import { existsSync, statSync } from 'node:fs';
 import type { GraphQLSchema } from 'graphql';
-import { createManifestFiles } from '../../../../src/documents/manifest.ts';
-import { findDocumentProblem } from '../../../../src/documents/validate.ts';
+import { checkDocuments } from '../../../../src/documents/validate.ts';
 import { listFilesOf } from '../../../../src/file-checks.ts';
 import { isLoopbackHost } from '../../../../src/lib/urls.ts';
 import { hasChangingNames } from '../../../../src/settings/conflicts.ts';
@@ -166,19 +165,13 @@ const MAX_WARNINGS = 20;
  * nevertheless, because it also serves apps that were released before or after it.
  */
 export function findDocumentWarnings({ config, locate }: LoadedConfig, schema: GraphQLSchema): Problem[] {
-  const { manifests } = config.trustedDocuments;
-  const documents = manifests.flatMap((manifest, index) =>
-    createManifestFiles([manifest])
-      .manifests()
-      .flatMap((texts) => Object.entries(texts).map(([id, text]) => ({ index, id, text }))),
-  );
+  const documents = checkDocuments(config.trustedDocuments.manifests, schema, config);
   if (documents.length === 0) {
     const isEnforced = clientsOf(config).some(({ trustedDocuments }) => trustedDocuments === 'enforce');
     const location = locate(['trustedDocuments', 'manifests']);
     return isEnforced ? [problemOf(location, ' contain no document, so all operations are rejected')] : [];
   }
-  const warnings = documents.flatMap(({ index, id, text }): Problem[] => {
-    const problem = findDocumentProblem(schema, text, config);
+  const warnings = documents.flatMap(({ index, id, text, problem }): Problem[] => {
     const { place, name } = locate(['trustedDocuments', 'manifests', index]);
     return problem === undefined
       ? []

@@ -5,9 +5,9 @@ import type { Deviation, DeviationKind } from '../../../../src/upstream/calls.ts
 import type { DeclaredEndpoint } from '../../../../src/upstream/endpoint.ts';
 import { getNotificationGroup, getNotificationStats, getWorkflow } from '../../../../src/upstream/endpoints.ts';
 import { findIdProblem } from '../../../../src/upstream/input-rules.ts';
-import type { SingleResponse } from '../../../../src/upstream/service.ts';
+import type { SingleRead, SingleResponse } from '../../../../src/upstream/service.ts';
 import { EndingProblem, type Finding, note, ok, problem, type ReportFinding, warning } from './finding.ts';
-import { LIST, type Read, type Session } from './session.ts';
+import { LIST, type Session } from './session.ts';
 
 const UNKNOWN_ID = '000000000000000000000000';
 
@@ -68,7 +68,7 @@ export async function examineEndpoints(
   judge(STATISTICS, stats).forEach(report);
   const candidates = workflow === undefined ? workflowsOf(stats.body).slice(0, MAX_TRIED) : [workflow];
   for (const workflowIdOrIdentifier of candidates) {
-    const read: Read = { endpoint: getWorkflow, args: { workflowIdOrIdentifier } };
+    const read: SingleRead = { endpoint: getWorkflow, args: { workflowIdOrIdentifier } };
     const response = await get(read);
     // Otherwise it was deleted since.
     if (response.status !== 404 || response.isForeign || workflow !== undefined) {
@@ -112,10 +112,10 @@ export async function examineReads(
   }
 }
 
-const STATISTICS: Read = { endpoint: getNotificationStats, args: { query: { days: 30 } } };
+const STATISTICS: SingleRead = { endpoint: getNotificationStats, args: { query: { days: 30 } } };
 
 /** Returns what a response says about its endpoint. */
-function judge(read: Read, { status, body, bodyProblem, deviations = [], ms, bytes }: SingleResponse): Finding[] {
+function judge(read: SingleRead, { status, body, bodyProblem, deviations = [], ms, bytes }: SingleResponse): Finding[] {
   const { endpoint } = read;
   const { route, expect, module, response } = endpoint;
   const subject = `GET ${route}`;
@@ -135,7 +135,7 @@ function judge(read: Read, { status, body, bodyProblem, deviations = [], ms, byt
   return described.length > 0 ? described : [ok(`${subject} ${result} (${size}).`)];
 }
 
-const unusable = ({ endpoint }: Read, clause: string): [sentence: string, remedy: string] => [
+const unusable = ({ endpoint }: SingleRead, clause: string): [sentence: string, remedy: string] => [
   `GET ${endpoint.route}: ${clause}.`,
   endpoint.module === undefined
     ? 'The contract is schema/upstream.openapi.yaml.'

@@ -5,9 +5,6 @@ import { NoResponse, openService, type SingleRead, type SingleResponse } from '.
 import type { ServiceSettings } from '../find-service.ts';
 import { EndingProblem } from './finding.ts';
 
-/** Read of an endpoint. It has the API key unless another one, or none, is given. */
-export type Read = SingleRead;
-
 /** Service that is examined, with the time limits of the configuration. */
 export type Session = ReturnType<typeof openSession>;
 
@@ -15,7 +12,7 @@ export function openSession(url: URL, settings: ServiceSettings, credential: str
   const service = openService(url, settings);
 
   /** Sends a read once. @throws {EndingProblem} if there is no response */
-  const get = (read: Read): Promise<SingleResponse> =>
+  const get = (read: SingleRead): Promise<SingleResponse> =>
     service.readOnce({ credential, ...read }).catch((error: unknown) => {
       throw error instanceof NoResponse
         ? new EndingProblem(
@@ -28,4 +25,4 @@ export function openSession(url: URL, settings: ServiceSettings, credential: str
 }
 
 /** The read of the contract that takes no parameters. */
-export const LIST: Read = { endpoint: listNotificationGroups };
+export const LIST: SingleRead = { endpoint: listNotificationGroups };
