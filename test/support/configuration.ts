@@ -3,7 +3,7 @@
 import { readCommandLine } from '../../packages/cli/src/command-line.ts';
 import { COMMANDS } from '../../packages/cli/src/commands/index.ts';
 import { readEnvironment } from '../../packages/cli/src/config/environment.ts';
-import { type Config, type Files, loadConfig } from '../../packages/cli/src/config/load-config.ts';
+import { type Config, loadConfig } from '../../packages/cli/src/config/load-config.ts';
 import { ConfigError } from '../../packages/cli/src/config/problem.ts';
 import { FileError } from '../../src/files/text-file.ts';
 
@@ -15,12 +15,10 @@ export interface Sources {
   argv?: readonly string[];
   /** Texts of configuration files and of `.env`, by path. No other files exist. @default none */
   files?: Readonly<Record<string, string>>;
-  /** Returns the problems of the files that settings refer to. @default none */
-  findProblems?: Files['findProblems'];
 }
 
 /** Loads a configuration. */
-export function loadFrom({ env = {}, argv = [], files = {}, findProblems = () => [] }: Sources): Config {
+export function loadFrom({ env = {}, argv = [], files = {} }: Sources): Config {
   const read = (path: string): string => {
     const text = Object.hasOwn(files, path) ? files[path] : undefined;
     if (text === undefined) {
@@ -28,7 +26,7 @@ export function loadFrom({ env = {}, argv = [], files = {}, findProblems = () =>
     }
     return text;
   };
-  return loadConfig(readCommandLine(argv, COMMANDS), readEnvironment(env, read), { read, findProblems }).config;
+  return loadConfig(readCommandLine(argv, COMMANDS), readEnvironment(env, read), { read, checks: false }).config;
 }
 
 /** Returns the problems of a configuration, or an empty array. */

@@ -1,12 +1,13 @@
 // Loads the configuration: merges the sources of the settings, and reports all problems at once.
 
 import { z } from 'zod';
+import { findFileProblems } from '../../../../src/file-checks.ts';
 import { suggest } from '../../../../src/lib/words.ts';
 import { SHIPPED_MODULES } from '../../../../src/modules/shipped.ts';
 import type { SettingProblem } from '../../../../src/settings/define.ts';
 import { parseSettings } from '../../../../src/settings/parse.ts';
 import type { CommandLine } from '../command.ts';
-import { findFileProblems } from './check-files.ts';
+import { findFileProblem } from '../files.ts';
 import { type ConfigFile, findSource, readConfigFile, SOURCE_VARIABLES } from './config-file.ts';
 import { findAllConflicts } from './conflicts.ts';
 import {
@@ -17,7 +18,16 @@ import {
   readEnvironment,
 } from './environment.ts';
 import type { ModuleSource } from './load-modules.ts';
-import { formsOf, membersOf, type Part, partOf, replaceIn, withKind } from './parts.ts';
+import {
+  findPartsOfKinds,
+  formsOf,
+  membersOf,
+  type Part,
+  type PartOfKind,
+  partOf,
+  replaceIn,
+  withKind,
+} from './parts.ts';
 import { ConfigError, type Locate, MAX_PROBLEMS, type Problem, problemOf, sortProblems } from './problem.ts';
 import {
   optionOf,
@@ -26,6 +36,7 @@ import {
   SETTINGS_TABLE,
   type SettingName,
   type Settings,
+  sandboxFileOf,
   variableOf,
 } from './settings.ts';
 
@@ -38,10 +49,11 @@ export interface Config extends Settings, ModuleSource {
   isProduction: boolean;
 }
 
-export interface Files {
+interface Files {
   /** Reads the configuration file and `.env`. @default from the disk */
   read?: ReadFile;
-  findProblems?: typeof findFileProblems;
+  /** Whether to read the other files, and look for packages. @default true */
+  checks?: boolean;
   /** Whether variables and files with secrets may be missing. @default false */
   withoutSecrets?: boolean;
 }
@@ -62,7 +74,7 @@ export interface LoadedConfig extends Pick<MergedSettings, 'values' | 'locate'> 
 export function loadConfig(
   { options, problems: usage }: Pick<CommandLine, 'options' | 'problems'>,
   environment: Environment,
-  { read = readConfigText, findProblems = findFileProblems, withoutSecrets = false }: Files = {},
+  { read = readConfigText, checks = true, withoutSecrets = false }: Files = {},
 ): LoadedConfig {
   const problems: Problem[] = [...usage.map((sentence) => ({ sentence })), ...environment.problems];
   const source = findSource(options.config, environment, read, problems);
@@ -87,7 +99,8 @@ export function loadConfig(
     }
   };
   add(invalid, '');
-  add(findProblems(values, settings, withoutSecrets), ':');
+  const parts = checks ? findPartsOfKinds(partOf(SETTINGS_TABLE, values)) : [];
+  add([...findFileProblems(parts, settings, withoutSecrets), ...parts.flatMap(checkSandbox)], ':');
   const isComplete = problems.length === 0 || file?.values !== undefined; // Otherwise, the upstream may be in the unreadable file.
   problems.push(...findUpstreamProblems(merged, isProduction && isComplete), ...proxyProblems);
   if (settings === undefined || problems.length > 0) {
@@ -106,7 +119,7 @@ export function loadForModules(
 ): Pick<LoadedConfig, 'config' | 'locate'> {
   const environment = readEnvironment({ ...env, NODE_ENV: undefined });
   const { config, values, locate } = loadConfig({ options, problems }, environment, {
-    findProblems: () => [],
+    checks: false,
     withoutSecrets: true,
   });
   return { config: { ...config, modules: values.modules === undefined ? [] : config.modules }, locate };
@@ -187,6 +200,13 @@ function findUpstreamProblems({ values, nameOf, locate }: MergedSettings, isRequ
   const sentence =
     "No upstream is configured. Set --upstream or NOTIGRAPH_UPSTREAM to the service's base address. With NODE_ENV=production the sandbox starts only with --sandbox.";
   return isRequired && isMissing ? [{ sentence }] : [];
+}
+
+function checkSandbox({ kind, path, value }: PartOfKind): SettingProblem[] {
+  const isFile = kind === 'sandbox' && (typeof value === 'string' || typeof value === 'boolean');
+  const file = isFile ? sandboxFileOf(value) : ':memory:';
+  const message = file === ':memory:' ? undefined : findFileProblem(file);
+  return message === undefined ? [] : [{ path, message }];
 }
 
 /** Variables that aren't part of the configuration: those of tests, and the keys of commands. */

@@ -2,7 +2,6 @@
 
 import type { Logger } from 'pino';
 import { watchFiles } from '../../../../src/files/file-watcher.ts';
-import { Abort } from '../../../../src/lib/signal.ts';
 import { Usage } from '../../../../src/telemetry/usage.ts';
 import type { UpstreamClient } from '../../../../src/upstream/calls.ts';
 import { listNotificationGroups, type NotificationGroupBody } from '../../../../src/upstream/endpoints.ts';
@@ -54,7 +53,7 @@ export class ImportService {
     const { settings, credential } = this.#options;
     const usage = new Usage();
     const deadlineAt = performance.now() + settings.operationTimeoutMs;
-    const context = { credential, signal: new Abort(), deadlineAt, requestId, events: usage };
+    const context = { credential, signal: new AbortController().signal, deadlineAt, requestId, events: usage };
     this.#inFlight += cost;
     try {
       return await send(this.#service.bind(context));
