@@ -1,6 +1,5 @@
 // Builds a gateway from its settings, and defines its options and methods.
 
-import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import { createAuthenticate, type Scheme } from './auth/authenticate.ts';
@@ -38,25 +37,13 @@ import { createSchema, endpointsOf, findUndeclared } from './modules/schema.ts';
 import type { Connect } from './network/connector.ts';
 import { createRateLimiters } from './rate-limits/redis-rate-limiter.ts';
 import { describeStore } from './redis/redis.ts';
-import { hasChangingNames } from './settings/conflicts.ts';
 import type { GatewaySettingOptions } from './settings/gateway-options.gen.ts';
-import { readSecret } from './settings/kinds.ts';
 import { parseOptions, toSentence } from './settings/parse.ts';
 import { findUnknownScopes } from './settings/scopes.ts';
 import type { GatewaySettings } from './settings/settings.ts';
-import { createAccessLog, createTenantNames } from './telemetry/access-log.ts';
-import { createAuditLog } from './telemetry/audit-log.ts';
-import {
-  cacheSamples,
-  createCounts,
-  fileSamples,
-  rateLimitSamples,
-  serviceSamples,
-} from './telemetry/gateway-metrics.ts';
 import { createJsonLogger, type HostLogger, toPino } from './telemetry/json-logger.ts';
 import { formatMetrics, type MetricSamples } from './telemetry/metrics.ts';
-import { createTracing } from './telemetry/tracing.ts';
-import { createCircuitLog, createEpisodeLog } from './telemetry/upstream-log.ts';
+import { createTelemetry, createTelemetryState } from './telemetry/telemetry.ts';
 import type { OpenServiceDeps } from './upstream/service.ts';
 import { CacheStores, Upstreams } from './upstream/upstreams.ts';
 
@@ -152,11 +139,10 @@ type GatewayState = ReturnType<typeof createGatewayState>;
  * @param redisTimeoutMs maximum wait for Redis, in milliseconds. @default 100
  */
 export const createGatewayState = (logger: Logger, monotonicNow?: () => number, redisTimeoutMs?: number) => ({
-  counts: createCounts(logger),
+  telemetry: createTelemetryState(logger),
   rateLimiters: createRateLimiters({ logger, timeoutMs: redisTimeoutMs }, monotonicNow),
   cacheStores: new CacheStores({ logger, timeoutMs: redisTimeoutMs }),
   remoteKeys: createRemoteKeys(logger),
-  logSecret: randomBytes(32).toString('hex'), // Default of the setting.
 });
 
 const UNDECLARED =
@@ -203,8 +189,7 @@ export function buildGateway(
   const { now = () => new Date() } = deps;
   const logger = deps.logger === undefined ? createJsonLogger('warn') : toPino(deps.logger);
   const { endpoint, clients, rateLimits } = settings;
-  const { counts, rateLimiters, cacheStores, remoteKeys, logSecret } =
-    state ?? createGatewayState(logger, deps.monotonicNow);
+  const current = state ?? createGatewayState(logger, deps.monotonicNow);
 
   // Clients
   const manifests = createManifestFiles(settings.trustedDocuments.manifests, (all) => {
@@ -226,7 +211,7 @@ export function buildGateway(
   const tools = settings.mcp && createToolFiles(settings.mcp, { schema, limits: settings });
   const documents = tools === undefined ? [manifests] : [manifests, tools];
   const trustedDocuments = new TrustedDocuments(documents, settings, logger, deps.monotonicNow);
-  const browser = createBrowserAccess(settings, remoteKeys, (id) => trustedDocuments.hashOf(id), logger, now);
+  const browser = createBrowserAccess(settings, current.remoteKeys, (id) => trustedDocuments.hashOf(id), logger, now);
   const clientRules = createClientRules(settings);
   const schemes: readonly Scheme[] = [
     ...(clients.server === false ? [] : (['ApiKey'] as const)),
@@ -234,26 +219,21 @@ export function buildGateway(
   ];
 
   // GraphQL
-  const engine = createEngine(schema, settings, counts.deprecated, plugins);
+  const engine = createEngine(schema, settings, current.telemetry.counts.deprecated.declare, plugins);
 
   // Upstream, after all that can be invalid: what is opened here stays open until it is disposed.
-  const { metrics } = counts;
-  const nameSecret = readSecret('logSecret', settings.logSecret ?? logSecret);
-  const nameTenant = createTenantNames(nameSecret, browser?.tenantKeys.tenantOf);
-  if (hasChangingNames(settings)) {
-    logger.warn('The audit log names an API key in another way after each restart. Set logSecret.');
-  }
-  const audit = settings.audit && createAuditLog(settings.audit, logger, counts.countAuditLine, nameTenant, now);
+  const tenantOf = browser?.tenantKeys.tenantOf;
+  const telemetry = createTelemetry(settings, current.telemetry, tenantOf, logger, now);
   const upstreams = new Upstreams(settings, {
     ...deps,
     logger,
     now,
     endpoints: endpointsOf(schema),
-    cacheStores,
-    circuitReporterOf: createCircuitLog(logger, nameTenant, now),
-    deviationReporterOf: counts.deviationReporterOf,
+    cacheStores: current.cacheStores,
+    circuitReporterOf: telemetry.circuitReporterOf,
+    deviationReporterOf: telemetry.deviationReporterOf,
   });
-  const limiter = rateLimiters.open(rateLimits.store);
+  const limiter = current.rateLimiters.open(rateLimits.store);
   const watched = [...documents, ...upstreams.files, ...(browser?.files ?? [])];
   const files = watchFiles(watched, settings.reloadSeconds, logger);
 
@@ -271,26 +251,16 @@ export function buildGateway(
     admission: createAdmission(limiter, clientRules),
     createState: createRequestStates(settings.trustedProxies),
     authenticate: createAuthenticate(schemes, browser, logger),
-    startTrace: createTracing(logger),
+    startTrace: telemetry.startTrace,
   };
-  const accessLog = createAccessLog(logger, nameTenant, settings.logSample);
-  const respond = createRespond(parts, createClientErrors(logger, nameTenant), (entry) => {
-    counts.countClient(entry);
-    counts.deprecated.add(entry.deprecated ?? []);
-    entry.results?.forEach(counts.countResult);
-    metrics.operation(entry); // Before the log, so that logging doesn't count toward the operation's duration.
-    accessLog(entry);
-  });
+  const respond = createRespond(parts, createClientErrors(logger, telemetry.nameTenant), telemetry.record);
   const pipeline = createPipeline(parts, {
     identifySession: authenticate && browser && createIdentifySession(authenticate, browser),
-    inFlight: createInFlightRequests(settings, logger, nameTenant, (name, credential) =>
+    inFlight: createInFlightRequests(settings, logger, telemetry.nameTenant, (name, credential) =>
       upstreams.of(name).knows(credential),
     ),
     trustedDocuments,
-    createContext: createContextFactory(
-      { metrics, noteEpisode: createEpisodeLog(logger), audit, logsCalls: logger.isLevelEnabled('debug') },
-      { upstreams, logger, now, settings },
-    ),
+    createContext: createContextFactory(telemetry.receivers, { upstreams, logger, now, settings }),
     prepare: engine.prepare,
     respond,
   });
@@ -299,22 +269,17 @@ export function buildGateway(
   const findPage = createPages(parts, modules.length > 0 ? schema : undefined);
   const clientTokens = browser?.clientTokens && {
     paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH),
-    route: createClientTokenRoute(browser.clientTokens, limiter, parts, audit),
+    route: createClientTokenRoute(browser.clientTokens, limiter, parts, telemetry.audit),
   };
   const handle = createRouter(cors, findPage, [mcp, clientTokens], pipeline);
 
-  const metricsSnapshot = () => [
-    ...metrics.snapshot(),
-    ...serviceSamples(upstreams.states()),
-    ...fileSamples(watched),
-    ...rateLimitSamples(limiter.status()),
-    ...cacheSamples(upstreams.cacheStore?.stats()),
-  ];
+  const metricsSnapshot = () =>
+    telemetry.samples(upstreams.states(), watched, limiter.status(), upstreams.cacheStore?.stats());
   async function dispose(): Promise<void> {
     files[Symbol.dispose]();
     await running.finished();
     await Promise.all([upstreams.close(), limiter[Symbol.asyncDispose](), engine.dispose()]);
-    audit?.[Symbol.dispose]();
+    telemetry.audit?.[Symbol.dispose]();
   }
   return {
     fetch: createFetchHandler(handle, running),

@@ -5,8 +5,7 @@ import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
 import type { Deadline, Signal } from '../lib/signal.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import type { OperationTrace } from '../telemetry/operation-trace.ts';
-import { Usage, type UsageReceivers } from '../telemetry/usage.ts';
+import { type CallsOrigin, Usage, type UsageReceivers } from '../telemetry/usage.ts';
 import type { OperationClient, OperationWrites } from '../upstream/calls.ts';
 import { readToTryKey } from '../upstream/endpoints.ts';
 import { errorOf, isUpstreamError } from '../upstream/errors.ts';
@@ -70,7 +69,7 @@ export interface OperationRequest {
   /** IP address of the client; undefined if it is not logged or unknown. */
   readonly address: string | undefined;
   /** Trace of the operation; undefined if there is none. */
-  readonly trace?: OperationTrace | undefined;
+  readonly trace?: CallsOrigin['trace'];
   /** Whether reads use no stored responses. */
   readonly bypassesCache: boolean;
   /** @default none */

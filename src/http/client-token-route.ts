@@ -6,7 +6,7 @@ import { isCredential, normalizeScheme } from '../auth/identity.ts';
 import { Refusal, refusalErrors, refuse } from '../errors/codes.ts';
 import { toLoggedError } from '../errors/logged-error.ts';
 import type { RateLimiter } from '../rate-limits/rate-limiter.ts';
-import type { AuditLog } from '../telemetry/audit-log.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { rateLimited } from './admission.ts';
 import { requireJson } from './head.ts';
 import { type HandleRequest, type IncomingRequest, REQUEST_ID, toRequestId } from './message.ts';
@@ -21,7 +21,7 @@ export function createClientTokenRoute(
   clientTokens: ClientTokens,
   limiter: RateLimiter,
   { cors, upstreamSelector, logger }: HttpParts,
-  audit: AuditLog | undefined,
+  audit: Telemetry['audit'],
 ): HandleRequest {
   const { tenantKeys, rateLimit } = clientTokens;
 

@@ -19,7 +19,6 @@ import { earlyEnd, FIXED_LIMITS } from '../executor/result-limits.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import { Deadline } from '../lib/signal.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import type { DeprecatedCounts } from '../telemetry/gateway-metrics.ts';
 
 interface PreparedOperation {
   readonly operation: Operation;
@@ -42,6 +41,9 @@ export class InvalidDocument extends Error {
   }
 }
 
+/** Notes the deprecated elements of a schema before they are used. */
+type DeclareDeprecated = (coordinates: readonly string[]) => void;
+
 /**
  * Creates the engine. The pipeline handles HTTP.
  *
@@ -50,7 +52,7 @@ export class InvalidDocument extends Error {
 export function createEngine(
   schema: GraphQLSchema,
   settings: GatewaySettings,
-  deprecatedCounts: DeprecatedCounts,
+  declareDeprecated: DeclareDeprecated,
   plugins: readonly HostPlugin[],
 ) {
   const documents = new PreparedDocuments(schema);
@@ -58,7 +60,7 @@ export function createEngine(
   const yoga = createYoga<object, GatewayContext>({
     schema,
     plugins: [
-      ...ownPlugins(documents, createExecuteDocument(documents, executeOperation), settings, deprecatedCounts),
+      ...ownPlugins(documents, createExecuteDocument(documents, executeOperation), settings, declareDeprecated),
       ...plugins.map(checkPlugin),
     ],
     parserAndValidationCache: documents.parserCaches,
@@ -119,11 +121,11 @@ const ownPlugins = (
   documents: PreparedDocuments,
   executeDocument: (args: ExecutionArgs) => ExecuteResult,
   settings: GatewaySettings,
-  counts: DeprecatedCounts,
+  declareDeprecated: DeclareDeprecated,
 ): HostPlugin[] => [
   { onExecute: ({ setExecuteFn }) => setExecuteFn(executeDocument) },
   useDocumentLimits(settings),
-  { onSchemaChange: ({ schema }) => counts.declare([...listDeprecated(schema).keys()]) },
+  { onSchemaChange: ({ schema }) => declareDeprecated([...listDeprecated(schema).keys()]) },
   // After the limits, which tell more about a document that breaks both. Once it is parsed, because Yoga applies the same rules later and with other codes.
   {
     onParse:

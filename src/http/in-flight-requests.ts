@@ -6,7 +6,7 @@ import { gatewayOverloaded, type Refusal, refuse } from '../errors/codes.ts';
 import { logEpisodes } from '../lib/episodes.ts';
 import { createPerCredential } from '../lib/per-credential.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import type { TenantNames } from '../telemetry/access-log.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 
 /** Share of one caller: four that send without end can't keep others out. */
 const CALLER_SHARE = 1 / 4;
@@ -37,7 +37,7 @@ export type InFlightRequests = ReturnType<typeof createInFlightRequests>;
 export function createInFlightRequests(
   { maxInFlightRequests: total, upstreams }: GatewaySettings,
   logger: Logger,
-  nameTenant: TenantNames,
+  nameTenant: Telemetry['nameTenant'],
   /** Whether an upstream knows an API key. */
   knows: (upstreamName: string | undefined, credential: string | undefined) => boolean,
 ) {

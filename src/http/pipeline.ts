@@ -12,7 +12,7 @@ import type { CreateContext, GatewayContext, OperationRequest, RequestFlags } fr
 import { createCondition, isPromise } from '../lib/promises.ts';
 import type { Scope } from '../settings/scopes.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import type { OperationTrace } from '../telemetry/operation-trace.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Admission, AdmissionAllowance } from './admission.ts';
 import type { Cors } from './cors.ts';
 import type { Prepare } from './engine.ts';
@@ -38,7 +38,7 @@ export interface RequestState extends OperationRequest {
   /** State of the caller's rate limit; undefined if the caller has none, or before it is checked. */
   allowance?: AdmissionAllowance | undefined;
   /** Undefined if there is none, or before the caller is identified. */
-  trace?: OperationTrace | undefined;
+  trace?: ReturnType<Telemetry['startTrace']>;
   /** Undefined before they are read. */
   flags?: RequestFlags;
   context?: GatewayContext;
@@ -70,8 +70,6 @@ export class RunningRequests {
     return this.#idle.met();
   }
 }
-
-type StartTrace = (state: RequestState) => OperationTrace | undefined;
 
 type CreateRequestState = (request: IncomingRequest) => RequestState;
 
@@ -108,7 +106,7 @@ export interface HttpParts {
   readonly admission: Admission;
   readonly createState: CreateRequestState;
   readonly authenticate: Authenticate;
-  readonly startTrace: StartTrace;
+  readonly startTrace: Telemetry['startTrace'];
 }
 
 /**

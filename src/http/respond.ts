@@ -3,11 +3,11 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { Operation } from '../documents/prepared-documents.ts';
 import type { ClientError, CreateClientErrors, ToClientError } from '../errors/client-errors.ts';
-import { Refusal, refusalErrors } from '../errors/codes.ts';
+import { ERROR_CODES, Refusal, refusalErrors } from '../errors/codes.ts';
 import { isGraphQLError, UNREADABLE } from '../errors/located-error.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import { isRecord } from '../lib/is-record.ts';
-import { type AccessLogEntry, CLIENT_CLOSED } from '../telemetry/access-log.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Usage } from '../telemetry/usage.ts';
 import type { RateLimitState } from '../upstream/errors.ts';
 import { type AdmissionAllowance, rateLimitHeaders } from './admission.ts';
@@ -24,6 +24,9 @@ interface Content {
 
 const NO_HEADERS: Content['headers'] = {};
 
+/** Code and status of a request whose client disconnected before the response. nginx logs the same status; it is never sent. */
+const CLIENT_CLOSED = { code: 'CLIENT_CLOSED', status: ERROR_CODES.CLIENT_CLOSED.status } as const;
+
 const DEFAULT_TYPE = 'application/json; charset=utf-8';
 
 /**
@@ -32,7 +35,7 @@ const DEFAULT_TYPE = 'application/json; charset=utf-8';
 export function createRespond(
   { settings: { maxResponseBytes }, admission, cors, startTrace }: HttpParts,
   clientErrors: CreateClientErrors,
-  log: (entry: AccessLogEntry) => void,
+  record: Telemetry['record'],
 ): Respond {
   return (state, end) => {
     const { request, startedAt, requestId, mediaType = DEFAULT_TYPE, identity, allowance } = state;
@@ -53,7 +56,7 @@ export function createRespond(
     if (identity !== undefined && allowance !== undefined) {
       admission.charge(identity, cost);
     }
-    const entry: AccessLogEntry = {
+    const entry = {
       requestId,
       traceIds: trace?.ids,
       ms: performance.now() - startedAt,
@@ -78,8 +81,7 @@ export function createRespond(
       calls: usage?.calls,
       ...(request.signal.aborted && CLIENT_CLOSED),
     };
-    trace?.end(entry);
-    log(entry);
+    record(entry, trace);
     const own = { 'content-type': mediaType, ...limitHeaders(allowance, cost, usage, errors), ...headers };
     return { status, headers: headOf(cors, request, own, requestId), body: text };
   };

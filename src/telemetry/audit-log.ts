@@ -15,7 +15,7 @@ import type { Outcome, UpstreamRequest } from '../upstream/calls.ts';
 import { errorOf, isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
 import type { WriteOutcome } from '../upstream/failures.ts';
 import { pathIdOf } from '../upstream/input-rules.ts';
-import type { TenantNames, TraceIds } from './access-log.ts';
+import type { TenantNames, TraceIds } from './logs/access-log.ts';
 import type { Counters } from './metrics.ts';
 
 interface WriteAuthor {

@@ -1,5 +1,7 @@
 // Counters and histograms of a process, their samples, and the format in which Prometheus reads the samples of several processes.
 
+import type { WatchedFiles } from '../files/file-watcher.ts';
+
 /** Current values of one metric, in the JSON format of prom-client, so that they can be sent to another process. */
 export interface MetricSamples {
   name: string;
@@ -37,6 +39,25 @@ const samplesOf =
 export const counter = samplesOf('counter');
 
 export const gauge = samplesOf('gauge');
+
+/** Returns the samples of files that are read again when they change. */
+export const fileSamples = (files: readonly Pick<WatchedFiles, 'name' | 'invalidSince' | 'expiresAt'>[]) => [
+  gauge(
+    'notigraph_files_invalid_since_seconds',
+    'Time since which changed files are rejected, in seconds since the Unix epoch; 0 while they are valid.',
+    files.map(({ name, invalidSince }) => [{ files: name }, invalidSince()]),
+    'max',
+  ),
+  gauge(
+    'notigraph_certificates_expire_seconds',
+    'Time until certificates expire, in seconds.',
+    files.flatMap(({ name, expiresAt }): [{ files: string }, number][] => {
+      const at = expiresAt?.();
+      return at === undefined ? [] : [[{ files: name }, at - Date.now() / 1_000]];
+    }),
+    'min',
+  ),
+];
 
 /**
  * Formats metrics in the Prometheus text format.

@@ -9,14 +9,12 @@ import type {
   TraceHeaders,
   UpstreamRequest,
 } from '../upstream/calls.ts';
-import { type Endpoint, isUpstreamError, type RateLimitState, type UpstreamError } from '../upstream/errors.ts';
-import type { CallEntry, FailedResult } from './access-log.ts';
+import { isUpstreamError, type RateLimitState, type UpstreamError } from '../upstream/errors.ts';
 import type { AuditLog, WriteRecord } from './audit-log.ts';
-import type { GatewayMetrics } from './gateway-metrics.ts';
-import type { OperationTrace } from './operation-trace.ts';
-
-/** Notes a response that comes from something else than an upstream, or that keeps what was to be cleared. */
-export type NoteEpisode = (kind: 'foreign' | 'uncleared', upstreamName: string | undefined, endpoint: Endpoint) => void;
+import type { CallEntry, FailedResult } from './logs/access-log.ts';
+import type { NoteEpisode } from './logs/upstream-log.ts';
+import type { GatewayMetrics } from './metrics/gateway-metrics.ts';
+import type { OperationTrace } from './traces/operation-trace.ts';
 
 /** Receivers of what happens to the calls of all operations. */
 export interface UsageReceivers {
@@ -31,7 +29,7 @@ export interface UsageReceivers {
 }
 
 /** Part of an operation's request that receivers are told. */
-interface CallsOrigin {
+export interface CallsOrigin {
   readonly trace?: OperationTrace | undefined;
   /** IP address of the client. */
   readonly address?: string | undefined;

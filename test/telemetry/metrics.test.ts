@@ -7,7 +7,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import { processSnapshot } from '../../packages/cli/src/server/process-metrics.ts';
 import type { ServerOptions } from '../../packages/cli/src/server/server.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { createCounts, createGatewayMetrics, serviceSamples } from '../../src/telemetry/gateway-metrics.ts';
+import { createCounts, createGatewayMetrics, serviceSamples } from '../../src/telemetry/metrics/gateway-metrics.ts';
 import { formatMetrics } from '../../src/telemetry/metrics.ts';
 import type { ServiceState } from '../../src/upstream/calls.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -18,7 +18,7 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import type { Script } from '../support/service.ts';
 import { AUDIENCE, clientsOf, createSigner, ISSUER } from '../support/tokens.ts';
 
-guards('src/telemetry/gateway-metrics.ts', 'createResultCounts');
+guards('src/telemetry/metrics/gateway-metrics.ts', 'createResultCounts');
 guards('src/http/respond.ts', 'createRespond');
 
 const GROUPS = '{ notificationGroups { id } }';

@@ -13,9 +13,9 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 import { type RecordedSpan, registerTestTraces, type TestTraces } from '../support/traces.ts';
 
 guards('src/http/pipeline.ts', 'createPipeline.handle');
-guards('src/telemetry/tracing.ts', 'createTracing.start.origin');
-guards('src/telemetry/tracing.ts', 'readTraceContext');
-guards('src/telemetry/tracing.ts', 'readTraceState');
+guards('src/telemetry/traces/tracing.ts', 'createTracing.start.origin');
+guards('src/telemetry/traces/tracing.ts', 'readTraceContext');
+guards('src/telemetry/traces/tracing.ts', 'readTraceState');
 guards('src/http/respond.ts', 'createRespond');
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { createCounts } from '../../src/telemetry/gateway-metrics.ts';
+import { createCounts } from '../../src/telemetry/metrics/gateway-metrics.ts';
 import { RESPONSES } from '../../src/upstream/contract/responses.gen.ts';
 import { CONTRACT } from '../../src/upstream/endpoints.ts';
 import { deviationsIn, startGateway } from '../support/gateway.ts';

@@ -7,8 +7,7 @@ import { FileState, lookRepeatedly } from '../../../../src/files/file-watcher.ts
 import { fingerprintOf } from '../../../../src/files/text-file.ts';
 import { caught } from '../../../../src/lib/caught.ts';
 import { toSentence } from '../../../../src/settings/parse.ts';
-import { fileSamples } from '../../../../src/telemetry/gateway-metrics.ts';
-import { counter, type MetricSamples } from '../../../../src/telemetry/metrics.ts';
+import { counter, fileSamples, type MetricSamples } from '../../../../src/telemetry/metrics.ts';
 import type { Process } from '../command.ts';
 import { findAllConflicts } from './conflicts.ts';
 import type { Config } from './load-config.ts';

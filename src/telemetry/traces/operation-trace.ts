@@ -12,11 +12,11 @@ import {
   TraceFlags,
   type Tracer,
 } from '@opentelemetry/api';
-import { isErrorCode } from '../errors/codes.ts';
-import { portOf } from '../lib/urls.ts';
-import type { Outcome, TraceHeaders, UpstreamRequest } from '../upstream/calls.ts';
-import { type Endpoint, isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
-import { type AccessLogEntry, shortenName, type TraceIds } from './access-log.ts';
+import { isErrorCode } from '../../errors/codes.ts';
+import { portOf } from '../../lib/urls.ts';
+import type { Outcome, TraceHeaders, UpstreamRequest } from '../../upstream/calls.ts';
+import { type Endpoint, isUpstreamError, type UpstreamError } from '../../upstream/errors.ts';
+import { type AccessLogEntry, shortenName, type TraceIds } from '../logs/access-log.ts';
 
 export interface TracedRequest {
   readonly request: {

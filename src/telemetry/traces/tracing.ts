@@ -11,11 +11,11 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { Logger } from 'pino';
-import type { Identity } from '../auth/identity.ts';
-import { toLoggedError } from '../errors/logged-error.ts';
-import { VERSION } from '../lib/installation.ts';
-import { isRecord } from '../lib/is-record.ts';
-import type { Outcome } from '../upstream/calls.ts';
+import type { Identity } from '../../auth/identity.ts';
+import { toLoggedError } from '../../errors/logged-error.ts';
+import { VERSION } from '../../lib/installation.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import type { Outcome } from '../../upstream/calls.ts';
 import { type GuardSdk, OperationTrace, type TracedRequest, writeTraceContext } from './operation-trace.ts';
 
 interface OperationStart extends TracedRequest {

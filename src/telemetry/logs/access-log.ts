@@ -3,9 +3,8 @@
 import { createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { Identity } from '../auth/identity.ts';
-import { ERROR_CODES } from '../errors/codes.ts';
-import { infoWriterOf } from './json-logger.ts';
+import type { Identity } from '../../auth/identity.ts';
+import { infoWriterOf } from '../json-logger.ts';
 
 /** Content of one line. It never contains a key, variables or a body. */
 export interface AccessLogEntry {
@@ -79,9 +78,6 @@ export interface CallEntry {
   /** Age of the stored response that was used instead of a call, in milliseconds. */
   ageMs?: number;
 }
-
-/** Code and status of a request whose client disconnected before the response. nginx logs the same status; it is never sent. */
-export const CLIENT_CLOSED = { code: 'CLIENT_CLOSED', status: ERROR_CODES.CLIENT_CLOSED.status } as const;
 
 /** Maximum length of an operation's name in logs and traces, because clients choose the names. */
 const MAX_NAME = 100;

@@ -1,11 +1,10 @@
 // Logs when a service goes down, something else answers for it, or it keeps what was to be cleared, and when that is over.
 
 import type { Logger } from 'pino';
-import { logEpisodes } from '../lib/episodes.ts';
-import type { ReportCircuitChange } from '../upstream/calls.ts';
-import { describeCause } from '../upstream/errors.ts';
+import { logEpisodes } from '../../lib/episodes.ts';
+import type { ReportCircuitChange } from '../../upstream/calls.ts';
+import { describeCause, type Endpoint } from '../../upstream/errors.ts';
 import type { TenantNames } from './access-log.ts';
-import type { NoteEpisode } from './usage.ts';
 
 const OPENED = 'The circuit breaker opened. Calls to the service are paused.';
 const OPENED_FOR_KEY =
@@ -51,6 +50,9 @@ const EPISODES = {
     ended: 'The service clears values again, or none are to be cleared any more.',
   },
 };
+
+/** Notes a response that comes from something else than an upstream, or that keeps what was to be cleared. */
+export type NoteEpisode = (kind: keyof typeof EPISODES, upstreamName: string | undefined, endpoint: Endpoint) => void;
 
 /** Creates the log of responses that come from something else than an upstream, or keep what was to be cleared: one line when they begin, one when they have ended. */
 export function createEpisodeLog(logger: Logger): NoteEpisode {

@@ -1,9 +1,8 @@
 // Counts what gateways do: operations, upstream calls, cached reads, clients, deprecated elements and deviations from the contract.
 
 import type { Logger } from 'pino';
-import { isVerified } from '../auth/identity.ts';
-import { isErrorCode } from '../errors/codes.ts';
-import type { WatchedFiles } from '../files/file-watcher.ts';
+import { isVerified } from '../../auth/identity.ts';
+import { isErrorCode } from '../../errors/codes.ts';
 import type {
   CachedReadResult,
   CircuitState,
@@ -13,11 +12,11 @@ import type {
   ServiceState,
   SocketStats,
   StoreStats,
-} from '../upstream/calls.ts';
-import { type Endpoint, isUpstreamError } from '../upstream/errors.ts';
-import type { AccessLogEntry, FailedResult } from './access-log.ts';
-import { createAuditCounts } from './audit-log.ts';
-import { Counters, counter, gauge, type Labels, type MetricSamples } from './metrics.ts';
+} from '../../upstream/calls.ts';
+import { type Endpoint, isUpstreamError } from '../../upstream/errors.ts';
+import { createAuditCounts } from '../audit-log.ts';
+import type { AccessLogEntry, FailedResult } from '../logs/access-log.ts';
+import { Counters, counter, fileSamples, gauge, type Labels, type MetricSamples } from '../metrics.ts';
 
 const CIRCUIT_STATE_VALUES: Readonly<Record<CircuitState, number>> = { closed: 0, probing: 1, open: 2 };
 
@@ -128,6 +127,14 @@ function resultOf(outcome: Outcome, usesTenantKey: boolean): string {
 const labelsOf = (upstreamName: string | undefined): Labels =>
   upstreamName === undefined ? {} : { upstream: upstreamName };
 
+/** Returns the samples of what a gateway uses: services, files, and the stores of rate limits and the cache, if there are any. */
+export const samplesOf = (
+  services: Parameters<typeof serviceSamples>[0],
+  files: Parameters<typeof fileSamples>[0],
+  rateLimits: Parameters<typeof rateLimitSamples>[0],
+  cache: StoreStats | undefined,
+) => [...serviceSamples(services), ...fileSamples(files), ...rateLimitSamples(rateLimits), ...cacheSamples(cache)];
+
 /** Returns the samples of the services, by the names of their upstreams. */
 export function serviceSamples(states: readonly (readonly [upstreamName: string | undefined, ServiceState])[]) {
   const each = (toValue: (state: ServiceState) => number) =>
@@ -146,27 +153,8 @@ export function serviceSamples(states: readonly (readonly [upstreamName: string 
   ];
 }
 
-/** Returns the samples of files that are read again when they change. */
-export const fileSamples = (files: readonly Pick<WatchedFiles, 'name' | 'invalidSince' | 'expiresAt'>[]) => [
-  gauge(
-    'notigraph_files_invalid_since_seconds',
-    'Time since which changed files are rejected, in seconds since the Unix epoch; 0 while they are valid.',
-    files.map(({ name, invalidSince }) => [{ files: name }, invalidSince()]),
-    'max',
-  ),
-  gauge(
-    'notigraph_certificates_expire_seconds',
-    'Time until certificates expire, in seconds.',
-    files.flatMap(({ name, expiresAt }): [{ files: string }, number][] => {
-      const at = expiresAt?.();
-      return at === undefined ? [] : [[{ files: name }, at - Date.now() / 1_000]];
-    }),
-    'min',
-  ),
-];
-
 /** Returns the samples of the cache's store; none without a cache. */
-export function cacheSamples(stats: StoreStats | undefined): MetricSamples[] {
+function cacheSamples(stats: StoreStats | undefined): MetricSamples[] {
   if (stats === undefined) {
     return [];
   }
@@ -184,7 +172,7 @@ export function cacheSamples(stats: StoreStats | undefined): MetricSamples[] {
 }
 
 /** Returns the samples of a store of rate limits that processes share; none without a store. */
-export function rateLimitSamples(store: { isUp: boolean; fallbacks: number } | undefined): MetricSamples[] {
+function rateLimitSamples(store: { isUp: boolean; fallbacks: number } | undefined): MetricSamples[] {
   if (store === undefined) {
     return [];
   }
@@ -264,9 +252,6 @@ function createResultCounts(counters: Counters): (result: FailedResult) => void 
     countOf(...(hasOwnCount(result.join(' ')) ? result : [OTHER, OTHER])).value += 1;
   };
 }
-
-/** Counts of operations that use deprecated elements of the schema. */
-export type DeprecatedCounts = ReturnType<typeof createDeprecatedCounts>;
 
 /** Maximum number of elements of the schema with a count, because a plugin can replace the schema any number of times. */
 const MAX_ELEMENTS = 1_000;
