@@ -2,9 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
-import { createAuthenticate, type Scheme } from './auth/authenticate.ts';
-import { createBrowserAccess } from './auth/browser-access.ts';
-import { createClientRules } from './auth/identity.ts';
+import { createAuth } from './auth/authenticate.ts';
 import { createRemoteKeys } from './auth/signing-keys.ts';
 import { createManifestFiles } from './documents/manifest.ts';
 import { TrustedDocuments } from './documents/trusted-documents.ts';
@@ -211,19 +209,13 @@ export function buildGateway(
   const tools = settings.mcp && createToolFiles(settings.mcp, { schema, limits: settings });
   const documents = tools === undefined ? [manifests] : [manifests, tools];
   const trustedDocuments = new TrustedDocuments(documents, settings, logger, deps.monotonicNow);
-  const browser = createBrowserAccess(settings, current.remoteKeys, (id) => trustedDocuments.hashOf(id), logger, now);
-  const clientRules = createClientRules(settings);
-  const schemes: readonly Scheme[] = [
-    ...(clients.server === false ? [] : (['ApiKey'] as const)),
-    ...(browser === undefined ? [] : (['Bearer'] as const)),
-  ];
+  const auth = createAuth(settings, current.remoteKeys, (id) => trustedDocuments.hashOf(id), logger, now);
 
   // GraphQL
   const engine = createEngine(schema, settings, current.telemetry.counts.deprecated.declare, plugins);
 
   // Upstream, after all that can be invalid: what is opened here stays open until it is disposed.
-  const tenantOf = browser?.tenantKeys.tenantOf;
-  const telemetry = createTelemetry(settings, current.telemetry, tenantOf, logger, now);
+  const telemetry = createTelemetry(settings, current.telemetry, auth.tenantOf, logger, now);
   const upstreams = new Upstreams(settings, {
     ...deps,
     logger,
@@ -234,28 +226,26 @@ export function buildGateway(
     deviationReporterOf: telemetry.deviationReporterOf,
   });
   const limiter = current.rateLimiters.open(rateLimits.store);
-  const watched = [...documents, ...upstreams.files, ...(browser?.files ?? [])];
+  const watched = [...documents, ...upstreams.files, ...auth.files];
   const files = watchFiles(watched, settings.reloadSeconds, logger);
 
   // HTTP
-  const cors = createCors(clientRules, logger, deps.monotonicNow);
+  const cors = createCors(auth.clientRules, logger, deps.monotonicNow);
   const upstreamSelector = createUpstreamSelector(settings.upstreams, [endpoint, CLIENT_TOKENS_PATH, MCP_PATH]);
   const parts: HttpParts = {
     settings,
     logger,
-    schemes,
-    clientRules,
+    auth,
     cors,
     isKnownHost: createKnownHosts(settings),
     upstreamSelector,
-    admission: createAdmission(limiter, clientRules),
+    admission: createAdmission(limiter, auth.clientRules),
     createState: createRequestStates(settings.trustedProxies),
-    authenticate: createAuthenticate(schemes, browser, logger),
     startTrace: telemetry.startTrace,
   };
   const respond = createRespond(parts, createClientErrors(logger, telemetry.nameTenant), telemetry.record);
   const pipeline = createPipeline(parts, {
-    identifySession: authenticate && browser && createIdentifySession(authenticate, browser),
+    identifySession: authenticate && auth.identifyPerson && createIdentifySession(authenticate, auth.identifyPerson),
     inFlight: createInFlightRequests(settings, logger, telemetry.nameTenant, (name, credential) =>
       upstreams.of(name).knows(credential),
     ),
@@ -267,9 +257,9 @@ export function buildGateway(
   const running = new RunningRequests();
   const mcp = tools && createMcp(parts, createToolServers(tools, schema, pipeline, running), respond);
   const findPage = createPages(parts, modules.length > 0 ? schema : undefined);
-  const clientTokens = browser?.clientTokens && {
+  const clientTokens = auth.clientTokens && {
     paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH),
-    route: createClientTokenRoute(browser.clientTokens, limiter, parts, telemetry.audit),
+    route: createClientTokenRoute(auth.clientTokens, limiter, parts, telemetry.audit),
   };
   const handle = createRouter(cors, findPage, [mcp, clientTokens], pipeline);
 

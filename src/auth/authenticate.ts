@@ -3,16 +3,20 @@
 import type { Logger } from 'pino';
 import { type Refusal, refuse } from '../errors/codes.ts';
 import { toPrintable } from '../lib/text.ts';
+import type { GatewaySettings } from '../settings/settings.ts';
 import {
   ANONYMOUS,
   AuthenticationError,
   type ClaimMismatch,
+  createClientRules,
   type Identity,
   isCredential,
   normalizeScheme,
 } from './identity.ts';
+import type { RemoteKeys } from './signing-keys.ts';
 import type { TenantKeys } from './tenants.ts';
-import type { Person, VerifiedTokenCache } from './token-verifier.ts';
+import { type BrowserAccess, createBrowserAccess } from './tokens/browser-access.ts';
+import { type Person, toPerson } from './tokens/token-verifier.ts';
 
 export type Scheme = 'ApiKey' | 'Bearer';
 
@@ -21,7 +25,46 @@ export type Scheme = 'ApiKey' | 'Bearer';
  *
  * @param requestId id of the request, for the log
  */
-export type Authenticate = (authorization: string | undefined, requestId?: string) => Identity | Promise<Identity>;
+type Authenticate = (authorization: string | undefined, requestId?: string) => Identity | Promise<Identity>;
+
+export type Auth = ReturnType<typeof createAuth>;
+
+/**
+ * Creates the authentication of a gateway, with the rules for its callers.
+ *
+ * @param documentOf returns the SHA-256 of the trusted document with this id, or undefined
+ * @throws {SecretError} if a key or secret is invalid
+ */
+export function createAuth(
+  settings: GatewaySettings,
+  remoteKeys: RemoteKeys,
+  documentOf: (id: string) => string | undefined,
+  logger: Logger,
+  now: () => Date,
+) {
+  const browser = createBrowserAccess(settings, remoteKeys, documentOf, logger, now);
+  const isServed = (scheme: Scheme) =>
+    scheme === 'ApiKey' ? settings.clients.server !== false : browser !== undefined;
+  const schemes = (['ApiKey', 'Bearer'] as const).filter(isServed);
+
+  return {
+    /** Accepted schemes of the header `Authorization`. */
+    schemes,
+    clientRules: createClientRules(settings),
+    authenticate: createAuthenticate(schemes, browser, logger),
+    /** Creates the refusal of a request that needs a credential, and has none. */
+    missingCredential: (): Refusal =>
+      refuse('UNAUTHENTICATED', malformed(schemes, 'missing').message, { headers: challenge(schemes) }),
+    /** Returns the identity of a person who is signed in at the host, as `identityOf` does. Undefined if browsers are not served. */
+    identifyPerson:
+      browser &&
+      ((session: Parameters<typeof toPerson>[0]) => identityOf(toPerson(session, browser.ceiling), browser.tenantKeys)),
+    clientTokens: browser?.clientTokens,
+    /** Returns the tenant that an API key belongs to, if it is one of the configuration's. */
+    tenantOf: (credential: string) => browser?.tenantKeys.tenantOf(credential),
+    files: browser?.files ?? [],
+  };
+}
 
 /** Value of `Retry-After` while an issuer's signing keys are unavailable. */
 const KEYS_RETRY_SECONDS = 5;
@@ -35,9 +78,9 @@ const BEARER = /^Bearer ([\w-]+\.[\w-]+\.[\w-]*)$/;
  * @param schemes accepted schemes
  * @param browser what turns a token into an identity; undefined if tokens are not accepted
  */
-export function createAuthenticate(
+function createAuthenticate(
   schemes: readonly Scheme[],
-  browser: { verifiedTokens: VerifiedTokenCache; tenantKeys: TenantKeys } | undefined,
+  browser: BrowserAccess | undefined,
   logger: Logger,
 ): Authenticate {
   const servesServers = schemes.includes('ApiKey');
@@ -108,7 +151,7 @@ export function createAuthenticate(
 }
 
 /** Returns undefined if the gateway has no API key of the tenant, or the tenant has moved to another upstream than the token's. */
-export function identityOf(token: Person, tenantKeys: TenantKeys): Identity | undefined {
+function identityOf(token: Person, tenantKeys: TenantKeys): Identity | undefined {
   const credential = tenantKeys.credentialOf(token.tenant);
   const upstreamName = tenantKeys.upstreamOf(token.tenant);
   if (credential === undefined || (token.upstreamName !== undefined && token.upstreamName !== (upstreamName ?? ''))) {
@@ -136,10 +179,6 @@ function toRefusal({ message, reason }: AuthenticationError, authorization: stri
   const details = isToken ? `, error="invalid_token", error_description="${message}"` : '';
   return refuse('UNAUTHENTICATED', message, { reason, headers: challenge(schemes, details) });
 }
-
-/** Creates the refusal of a request that needs a credential, and has none. */
-export const missingCredential = (schemes: readonly Scheme[]): Refusal =>
-  refuse('UNAUTHENTICATED', malformed(schemes, 'missing').message, { headers: challenge(schemes) });
 
 /**
  * Returns the header that names the accepted schemes.

@@ -2,7 +2,7 @@
 
 import type { Secret, SecretFiles, SecretProblem } from '../files/secret-files.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
-import type { BrowserSettings, GatewaySettings } from '../settings/settings.ts';
+import { type BrowserSettings, type GatewaySettings, defaultUpstream } from '../settings/settings.ts';
 import { type Credential, isCredential } from './identity.ts';
 
 export type TenantKeys = ReturnType<typeof createTenantKeys>;
@@ -104,7 +104,3 @@ export function createTenantUpstreams(
     has: (tenant: string) => upstreams === undefined || selected.has(tenant) || fallback !== undefined,
   };
 }
-
-/** Returns the name of the upstream for requests and tenants that select none. */
-export const defaultUpstream = (upstreams: GatewaySettings['upstreams'] = {}): string | undefined =>
-  Object.entries(upstreams).find(([, upstream]) => upstream.default)?.[0];

@@ -74,7 +74,7 @@ export function createPages(parts: HttpParts, moduleSchema: GraphQLSchema | unde
 /** Creates the function that finds the page and its files: with the configured key, or without it for unknown hosts. */
 function createFindPageByHost(
   graphiql: Exclude<GatewaySettings['graphiql'], false>,
-  { schemes, clientRules, isKnownHost }: HttpParts,
+  { auth: { schemes, clientRules }, isKnownHost }: HttpParts,
   moduleSchema: GraphQLSchema | undefined,
 ): FindPage {
   const { authorization, sandbox: isSandbox = false } = graphiql === true ? {} : graphiql;

@@ -1,7 +1,7 @@
 // Answers requests for client tokens from servers with a tenant's API key.
 
 import type { Logger } from 'pino';
-import type { ClientTokens } from '../auth/client-tokens.ts';
+import type { Auth } from '../auth/authenticate.ts';
 import { isCredential, normalizeScheme } from '../auth/identity.ts';
 import { Refusal, refusalErrors, refuse } from '../errors/codes.ts';
 import { toLoggedError } from '../errors/logged-error.ts';
@@ -18,7 +18,7 @@ const MAX_BODY_BYTES = 16 * 1024;
 
 /** Creates the route. It logs one line per request. */
 export function createClientTokenRoute(
-  clientTokens: ClientTokens,
+  clientTokens: NonNullable<Auth['clientTokens']>,
   limiter: RateLimiter,
   { cors, upstreamSelector, logger }: HttpParts,
   audit: Telemetry['audit'],

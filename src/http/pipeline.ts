@@ -3,8 +3,8 @@
 import type { ExecutionResult } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
 import type { Logger } from 'pino';
-import { type Authenticate, missingCredential, type Scheme } from '../auth/authenticate.ts';
-import { type Identity, isVerified, type RulesByClientKind } from '../auth/identity.ts';
+import type { Auth } from '../auth/authenticate.ts';
+import { type Identity, isVerified } from '../auth/identity.ts';
 import type { Operation } from '../documents/prepared-documents.ts';
 import type { TrustedDocuments } from '../documents/trusted-documents.ts';
 import { Refusal, type RefusalError } from '../errors/codes.ts';
@@ -96,16 +96,13 @@ export type Respond = (state: RequestState, end: RequestEnd) => OutgoingResponse
 export interface HttpParts {
   readonly settings: GatewaySettings;
   readonly logger: Logger;
-  /** Accepted schemes of the header `Authorization`. */
-  readonly schemes: readonly Scheme[];
-  readonly clientRules: RulesByClientKind;
+  readonly auth: Auth;
   readonly cors: Cors;
   /** Whether a `Host` is known. Pages of others could be an attacker's. */
   readonly isKnownHost: (host: string | undefined) => boolean;
   readonly upstreamSelector: UpstreamSelector;
   readonly admission: Admission;
   readonly createState: CreateRequestState;
-  readonly authenticate: Authenticate;
   readonly startTrace: Telemetry['startTrace'];
 }
 
@@ -114,7 +111,7 @@ export interface HttpParts {
  * finish at once returns a value or a promise, and only promises are awaited: each `await` takes a turn of the queue and memory.
  */
 export function createPipeline(
-  { settings, schemes, clientRules, upstreamSelector, admission, createState, authenticate, startTrace }: HttpParts,
+  { settings, auth, upstreamSelector, admission, createState, startTrace }: HttpParts,
   options: {
     /** Undefined if only the header `Authorization` identifies callers. */
     identifySession: ((request: IncomingRequest) => Promise<Identity | undefined>) | undefined;
@@ -127,6 +124,7 @@ export function createPipeline(
 ): HandleRequest {
   const { identifySession, inFlight, trustedDocuments, createContext, prepare, respond } = options;
   const { endpoint, maxBodyBytes } = settings;
+  const { authenticate, clientRules, missingCredential } = auth;
   const paths = upstreamSelector.pathsOf(endpoint);
 
   const modeOf = ({ clientKind }: Identity) => clientRules[clientKind].trustedDocuments;
@@ -164,7 +162,7 @@ export function createPipeline(
       state.context = context;
       const { operation, execute } = prepare(text, context); // Yoga, once per document: parse, limits, validate; 400 405
       state.operation = operation;
-      authorize(operation, identity, params.variables, schemes); // 401 403
+      authorize(operation, identity, params.variables, missingCredential); // 401 403
       const executing =
         trace === undefined ? execute(params.variables) : trace.run(async () => execute(params.variables));
       const result = isPromise(executing) ? await executing : executing;
@@ -197,7 +195,7 @@ function authorize(
   operation: Operation,
   { clientKind, scopes, withheldScopes }: Identity,
   variables: Readonly<Record<string, unknown>>,
-  schemes: readonly Scheme[],
+  missingCredential: Auth['missingCredential'],
 ): void {
   if (scopes === 'all') {
     return; // Before the scopes of the operation, which are computed when they are first read.
@@ -205,7 +203,7 @@ function authorize(
   const missing = operation.findMissingScopes(scopes, variables);
   const [first, ...others] = missing.map((scope) => forbidden(scope, withheldScopes?.has(scope)));
   if (first !== undefined) {
-    throw clientKind === 'anonymous' ? missingCredential(schemes) : new Refusal(403, [first, ...others]);
+    throw clientKind === 'anonymous' ? missingCredential() : new Refusal(403, [first, ...others]);
   }
 }
 

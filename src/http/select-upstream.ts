@@ -1,11 +1,10 @@
 // Selects the upstream of each request by its path, its host or the tenant of its credential.
 
 import type { Identity } from '../auth/identity.ts';
-import { defaultUpstream } from '../auth/tenants.ts';
 import { refuse } from '../errors/codes.ts';
 import { memoize } from '../lib/memoize.ts';
 import { isLoopbackHost, toHostname } from '../lib/urls.ts';
-import type { GatewaySettings } from '../settings/settings.ts';
+import { type GatewaySettings, defaultUpstream } from '../settings/settings.ts';
 import { pathOf } from './head.ts';
 import type { IncomingRequest } from './message.ts';
 

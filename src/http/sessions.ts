@@ -1,10 +1,8 @@
 // Identifies people by the sessions of the host.
 
 import { z } from 'zod';
-import { identityOf } from '../auth/authenticate.ts';
-import type { BrowserAccess } from '../auth/browser-access.ts';
+import type { Auth } from '../auth/authenticate.ts';
 import type { Identity } from '../auth/identity.ts';
-import { toPerson } from '../auth/token-verifier.ts';
 import { refuse } from '../errors/codes.ts';
 import { isScope } from '../settings/scopes.ts';
 import { requirePreflight } from './head.ts';
@@ -37,7 +35,10 @@ const NO_TENANT = 'The session names no tenant that this gateway knows.';
  * that of two people, CSRF_REFUSED if a page of another site could have sent the request, or UNAUTHENTICATED if the tenant is unknown.
  */
 export const createIdentifySession =
-  (authenticate: (request: NodeMessage | Request) => SessionResult | Promise<SessionResult>, browser: BrowserAccess) =>
+  (
+    authenticate: (request: NodeMessage | Request) => SessionResult | Promise<SessionResult>,
+    identifyPerson: NonNullable<Auth['identifyPerson']>,
+  ) =>
   async (request: IncomingRequest): Promise<Identity | undefined> => {
     const result = request.source && (await authenticate(request.source));
     const { authenticate: session } = RESULT.parse({ authenticate: result });
@@ -45,6 +46,7 @@ export const createIdentifySession =
       return undefined;
     }
     requirePreflight(request); // Browsers send its cookie for any page.
-    const identity = identityOf(toPerson(session, browser.ceiling), browser.tenantKeys);
-    return identity ?? Promise.reject(refuse('UNAUTHENTICATED', NO_TENANT, { reason: 'TENANT_UNKNOWN' }));
+    return (
+      identifyPerson(session) ?? Promise.reject(refuse('UNAUTHENTICATED', NO_TENANT, { reason: 'TENANT_UNKNOWN' }))
+    );
   };

@@ -4,7 +4,6 @@ import { createRequire } from 'node:module';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { missingCredential } from '../auth/authenticate.ts';
 import type { Identity } from '../auth/identity.ts';
 import { refuse } from '../errors/codes.ts';
 import { pathOf, readHead } from '../http/head.ts';
@@ -22,7 +21,7 @@ export const MCP_PATH = '/mcp';
 
 /** Creates the tools for AI agents. Both ways to call them differ only in how messages arrive. Calls go through the pipeline. */
 export function createMcp(
-  { settings, upstreamSelector, admission, cors, isKnownHost, createState, authenticate, schemes, logger }: HttpParts,
+  { settings, upstreamSelector, admission, cors, isKnownHost, createState, auth, logger }: HttpParts,
   createToolServer: CreateToolServer,
   respond: Respond,
 ) {
@@ -55,9 +54,9 @@ export function createMcp(
     const { requestId } = state;
     try {
       checkHead(request);
-      const authenticated = await authenticate(request.header('authorization'), requestId);
+      const authenticated = await auth.authenticate(request.header('authorization'), requestId);
       if (authenticated.clientKind === 'anonymous') {
-        throw missingCredential(schemes); // Clients ask for one when they connect.
+        throw auth.missingCredential(); // Clients ask for one when they connect.
       }
       const identity = withUpstream(authenticated, upstreamSelector.select(request, authenticated));
       state.identity = identity;
@@ -109,7 +108,7 @@ export function createMcp(
      * @throws {Refusal} UNAUTHENTICATED if the credential is not accepted
      */
     async serve(streams: McpStreams): Promise<void> {
-      const identity = await authenticate(streams.authorization);
+      const identity = await auth.authenticate(streams.authorization);
       await serveStreams(streams, identity, endpoint, createToolServer, logger);
     },
   };

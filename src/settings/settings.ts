@@ -172,3 +172,7 @@ export type RateLimit = NonNullable<ClientKindSettings['rateLimit']>;
 
 /** Settings of the cache, if it is on. */
 export type CacheSettings = Exclude<GatewaySettings['cache'], false>;
+
+/** Returns the name of the upstream for requests and tenants that select none. */
+export const defaultUpstream = (upstreams: Readonly<Record<string, { default: boolean }>> = {}): string | undefined =>
+  Object.entries(upstreams).find(([, upstream]) => upstream.default)?.[0];

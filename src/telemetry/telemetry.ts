@@ -30,7 +30,7 @@ export type Telemetry = ReturnType<typeof createTelemetry>;
 export function createTelemetry(
   settings: GatewaySettings,
   { counts, logSecret }: ReturnType<typeof createTelemetryState>,
-  tenantOf: ((credential: string) => string | undefined) | undefined,
+  tenantOf: (credential: string) => string | undefined,
   logger: Logger,
   now: () => Date,
 ) {

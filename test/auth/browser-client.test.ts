@@ -17,15 +17,15 @@ import { ofFile } from '../support/lifetime.ts';
 import { group } from '../support/records.ts';
 
 guards('src/auth/authenticate.ts', 'createAuthenticate.identifyNow');
-guards('src/auth/browser-access.ts', 'trust.tenantOf');
-guards('src/auth/token-verifier.ts', 'mismatchOf');
-guards('src/auth/token-verifier.ts', 'readIssuer');
-guards('src/auth/token-verifier.ts', 'readText');
-guards('src/auth/token-verifier.ts', 'toTexts');
-guards('src/auth/token-verifier.ts', 'verify.verifyWith.algorithms');
-guards('src/auth/token-verifier.ts', 'verify.verifyWith.audience');
-guards('src/auth/token-verifier.ts', 'verify.verifyWith.clockTolerance');
-guards('src/auth/token-verifier.ts', 'verify.verifyWith.requiredClaims');
+guards('src/auth/tokens/browser-access.ts', 'trust.tenantOf');
+guards('src/auth/tokens/token-verifier.ts', 'mismatchOf');
+guards('src/auth/tokens/token-verifier.ts', 'readIssuer');
+guards('src/auth/tokens/token-verifier.ts', 'readText');
+guards('src/auth/tokens/token-verifier.ts', 'toTexts');
+guards('src/auth/tokens/token-verifier.ts', 'verify.verifyWith.algorithms');
+guards('src/auth/tokens/token-verifier.ts', 'verify.verifyWith.audience');
+guards('src/auth/tokens/token-verifier.ts', 'verify.verifyWith.clockTolerance');
+guards('src/auth/tokens/token-verifier.ts', 'verify.verifyWith.requiredClaims');
 guards('src/auth/authenticate.ts', 'toRefusal');
 
 const GROUPS = { query: '{ notificationGroups { name } }' };

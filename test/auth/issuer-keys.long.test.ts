@@ -12,15 +12,15 @@ import type { BrowserOptions } from '../support/tokens.ts';
 
 guards('src/auth/signing-keys.ts', 'createRemoteJwks');
 guards('src/auth/signing-keys.ts', 'createRemoteJwks.fetchKeys');
-guards('src/auth/browser-access.ts', 'createBrowserAccess.maxWaiting');
+guards('src/auth/tokens/browser-access.ts', 'createBrowserAccess.maxWaiting');
 guards('src/auth/signing-keys.ts', 'createRemoteJwks.renewAfter');
 guards('src/auth/signing-keys.ts', 'readJwks');
 guards('src/auth/signing-keys.ts', 'readJwks.client.maxResponseSize');
 guards('src/auth/signing-keys.ts', 'parseJwks');
 guards('src/auth/signing-keys.ts', 'readKey');
-guards('src/auth/token-verifier.ts', 'createVerifiedTokenCache.get');
-guards('src/auth/token-verifier.ts', 'isOfUnknownKey');
-guards('src/auth/token-verifier.ts', 'verify.verifyWith.findKey');
+guards('src/auth/tokens/token-verifier.ts', 'createVerifiedTokenCache.get');
+guards('src/auth/tokens/token-verifier.ts', 'isOfUnknownKey');
+guards('src/auth/tokens/token-verifier.ts', 'verify.verifyWith.findKey');
 guards('src/auth/authenticate.ts', 'toRefusal');
 
 const GROUPS = '{ notificationGroups { name } }';

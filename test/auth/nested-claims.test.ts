@@ -4,7 +4,7 @@ import { guards } from '../support/guards.ts';
 import { type Claims, createTestKey, signToken } from '../support/issuer.ts';
 import { ofFile } from '../support/lifetime.ts';
 
-guards('src/auth/token-verifier.ts', 'findClaim');
+guards('src/auth/tokens/token-verifier.ts', 'findClaim');
 
 /** Values of `tenantClaim`. Each belongs to the issuer of the same name. */
 const TENANT_CLAIMS = [

@@ -32,7 +32,7 @@ import { ofFile } from '../support/lifetime.ts';
 import { subscriber } from '../support/records.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/auth/token-verifier.ts', 'toPerson.scopes');
+guards('src/auth/tokens/token-verifier.ts', 'toPerson.scopes');
 guards('src/documents/required-scopes.ts', 'canInclude');
 guards('src/documents/required-scopes.ts', 'collectScopes.walk');
 guards('src/http/pipeline.ts', 'authorize');

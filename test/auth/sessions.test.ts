@@ -14,8 +14,8 @@ import { createTestFolder } from '../support/sandbox-files.ts';
 import { type BrowserOptions, clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
 
 guards('src/http/sessions.ts', 'createIdentifySession');
-guards('src/auth/token-verifier.ts', 'toPerson.callerId');
-guards('src/auth/token-verifier.ts', 'toPerson.scopes');
+guards('src/auth/tokens/token-verifier.ts', 'toPerson.callerId');
+guards('src/auth/tokens/token-verifier.ts', 'toPerson.scopes');
 guards('src/auth/authenticate.ts', 'identityOf');
 guards('src/http/head.ts', 'requirePreflight');
 guards('src/settings/conflicts.ts', 'findConflicts');

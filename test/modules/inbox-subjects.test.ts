@@ -16,7 +16,7 @@ import { clientsOf, createSigner, ISSUER, TENANT_KEYS } from '../support/tokens.
 
 guards('src/modules/toolkit/subject.ts', 'subjectOf');
 guards('src/modules/toolkit/mutation-run.ts', 'MutationRun.constructor');
-guards('src/auth/token-verifier.ts', 'createTokenVerifier.subject');
+guards('src/auth/tokens/token-verifier.ts', 'createTokenVerifier.subject');
 
 // Whose inbox a caller reaches: a token only that of its subject. Each attempt is judged by the requests that arrive at the service.
 

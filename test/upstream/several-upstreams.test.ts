@@ -13,7 +13,7 @@ guards('src/http/node-adapter.ts', 'originForm');
 guards('src/http/select-upstream.ts', 'createUpstreamSelector.select');
 guards('src/lib/urls.ts', 'toHostname');
 guards('src/auth/authenticate.ts', 'createAuthenticate.identifyNow');
-guards('src/auth/client-tokens.ts', 'createClientTokens.issue');
+guards('src/auth/tokens/client-tokens.ts', 'createClientTokens.issue');
 
 const answer: Script = (_request, { answer }) => answer({ body: { data: [] } });
 

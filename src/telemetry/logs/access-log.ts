@@ -158,10 +158,7 @@ export type TenantNames = (credential: string) => string;
  * @param secret secret that keeps the names stable across restarts and replicas
  * @param tenantOf returns the tenant that an API key belongs to, if it is one of the configuration's
  */
-export function createTenantNames(
-  secret: string,
-  tenantOf: (credential: string) => string | undefined = () => undefined,
-): TenantNames {
+export function createTenantNames(secret: string, tenantOf: (credential: string) => string | undefined): TenantNames {
   const names = new LRUCache<string, string>({
     maxSize: MAX_NAMES_BYTES,
     sizeCalculation: (_, credential) => BYTES_PER_TENANT + credential.length,

@@ -3,12 +3,12 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type { JWK, JWTHeaderParameters } from 'jose';
 import { z } from 'zod';
-import { refuse } from '../errors/codes.ts';
-import type { SecretFiles } from '../files/secret-files.ts';
-import { memoizeBySource } from '../lib/memoize.ts';
-import { isScope, type Scope } from '../settings/scopes.ts';
-import { CLIENT_TOKEN_ISSUER, type ClientTokenSettings } from '../settings/settings.ts';
-import type { TenantKeys } from './tenants.ts';
+import { refuse } from '../../errors/codes.ts';
+import type { SecretFiles } from '../../files/secret-files.ts';
+import { memoizeBySource } from '../../lib/memoize.ts';
+import { isScope, type Scope } from '../../settings/scopes.ts';
+import { CLIENT_TOKEN_ISSUER, type ClientTokenSettings } from '../../settings/settings.ts';
+import type { TenantKeys } from '../tenants.ts';
 
 /** Signature algorithm of client tokens: with a shared secret, because only the gateway signs and verifies them. */
 export const CLIENT_TOKEN_ALGORITHM = 'HS256';

@@ -2,11 +2,11 @@
 
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
-import type { SecretFiles } from '../files/secret-files.ts';
-import { isRecord } from '../lib/is-record.ts';
-import { isScope, type Scope } from '../settings/scopes.ts';
-import { AuthenticationError, type AuthenticationReason, type ClaimMismatch, type Identity } from './identity.ts';
-import type { ReadKeys } from './signing-keys.ts';
+import type { SecretFiles } from '../../files/secret-files.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import { isScope, type Scope } from '../../settings/scopes.ts';
+import { AuthenticationError, type AuthenticationReason, type ClaimMismatch, type Identity } from '../identity.ts';
+import type { ReadKeys } from '../signing-keys.ts';
 
 export interface TrustedIssuer {
   /** Exact value of the claim `iss`. */
