@@ -3,33 +3,18 @@
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import { createAuth } from './auth/authenticate.ts';
+import type { SessionResult } from './auth/identity.ts';
 import { createRemoteKeys } from './auth/signing-keys.ts';
-import { createManifestFiles } from './documents/manifest.ts';
+import { createEngine, type HostPlugin } from './documents/engine.ts';
 import { TrustedDocuments } from './documents/trusted-documents.ts';
-import { createClientErrors } from './errors/client-errors.ts';
 import { watchFiles } from './files/file-watcher.ts';
 import { createPages } from './graphiql/graphiql.ts';
-import { createContextFactory } from './graphql/context.ts';
 import { scopesOf } from './graphql/scopes.ts';
-import { createAdmission } from './http/admission.ts';
-import { createClientTokenRoute } from './http/client-token-route.ts';
-import { createCors } from './http/cors.ts';
-import { createEngine, type HostPlugin } from './http/engine.ts';
-import { createFetchHandler } from './http/fetch-adapter.ts';
-import { createInFlightRequests } from './http/in-flight-requests.ts';
-import type { NodeMessage } from './http/message.ts';
-import { createListener, createRequestReader, type NodeReply } from './http/node-adapter.ts';
-import { createPipeline, createRequestStates, type HttpParts, RunningRequests } from './http/pipeline.ts';
-import { createRespond } from './http/respond.ts';
-import { headOf } from './http/response-head.ts';
-import { createRouter } from './http/router.ts';
-import { createKnownHosts, createUpstreamSelector } from './http/select-upstream.ts';
-import { createIdentifySession, type SessionResult } from './http/sessions.ts';
-import { assertInstalled, assertRuntime } from './lib/optional-packages.ts';
-import { createMcp, MCP_PATH } from './mcp/mcp-route.ts';
-import type { McpStreams } from './mcp/messages.ts';
+import { createHttp } from './http/http.ts';
+import type { NodeMessage, NodeReply } from './http/message.ts';
+import { assertRuntime } from './lib/optional-packages.ts';
+import { createMcp, type McpStreams } from './mcp/mcp.ts';
 import { createToolFiles } from './mcp/tool-files.ts';
-import { createToolServers } from './mcp/tool-server.ts';
 import type { GatewayModule } from './modules/module.ts';
 import { createSchema, endpointsOf, findUndeclared } from './modules/schema.ts';
 import type { Connect } from './network/connector.ts';
@@ -146,9 +131,6 @@ export const createGatewayState = (logger: Logger, monotonicNow?: () => number, 
 const UNDECLARED =
   "Fields declare no calls, so each API key is tried with a read before them. Add extensions: declareCalls('1'), or '0' for those without a call.";
 
-/** Path at which servers get tokens for their frontends. */
-const CLIENT_TOKENS_PATH = '/client-tokens';
-
 /**
  * Creates a gateway.
  *
@@ -184,18 +166,13 @@ export function buildGateway(
   { plugins = [], modules = [], authenticate }: Extensions = {},
 ): Gateway {
   assertRuntime();
-  const { now = () => new Date() } = deps;
+  const { now = () => new Date(), monotonicNow } = deps;
   const logger = deps.logger === undefined ? createJsonLogger('warn') : toPino(deps.logger);
-  const { endpoint, clients, rateLimits } = settings;
-  const current = state ?? createGatewayState(logger, deps.monotonicNow);
+  const current = state ?? createGatewayState(logger, monotonicNow);
 
-  // Clients
-  const manifests = createManifestFiles(settings.trustedDocuments.manifests, (all) => {
-    const count = all.reduce((sum, manifest) => sum + Object.keys(manifest).length, 0);
-    logger.info({ documents: count }, 'the trusted documents were reloaded');
-  });
+  // GraphQL
   const schema = createSchema(settings, modules, deps.onUndeclaredCall);
-  const [unknownScope] = modules.length === 0 ? [] : findUnknownScopes(clients, scopesOf(schema));
+  const [unknownScope] = modules.length === 0 ? [] : findUnknownScopes(settings.clients, scopesOf(schema));
   if (unknownScope !== undefined) {
     throw new TypeError(toSentence(unknownScope));
   }
@@ -203,80 +180,60 @@ export function buildGateway(
   if (undeclared.length > 0) {
     logger.warn({ fields: undeclared }, UNDECLARED);
   }
-  if (settings.mcp !== undefined) {
-    assertInstalled('mcp');
-  }
-  const tools = settings.mcp && createToolFiles(settings.mcp, { schema, limits: settings });
-  const documents = tools === undefined ? [manifests] : [manifests, tools];
-  const trustedDocuments = new TrustedDocuments(documents, settings, logger, deps.monotonicNow);
-  const auth = createAuth(settings, current.remoteKeys, (id) => trustedDocuments.hashOf(id), logger, now);
-
-  // GraphQL
   const engine = createEngine(schema, settings, current.telemetry.counts.deprecated.declare, plugins);
+
+  // Clients
+  const tools = settings.mcp && createToolFiles(settings.mcp, { schema, limits: settings });
+  const trustedDocuments = new TrustedDocuments(settings, tools, logger, monotonicNow);
+  const auth = createAuth(settings, current.remoteKeys, (id) => trustedDocuments.hashOf(id), logger, now);
 
   // Upstream, after all that can be invalid: what is opened here stays open until it is disposed.
   const telemetry = createTelemetry(settings, current.telemetry, auth.tenantOf, logger, now);
+  const { circuitReporterOf, deviationReporterOf } = telemetry;
   const upstreams = new Upstreams(settings, {
     ...deps,
     logger,
     now,
     endpoints: endpointsOf(schema),
     cacheStores: current.cacheStores,
-    circuitReporterOf: telemetry.circuitReporterOf,
-    deviationReporterOf: telemetry.deviationReporterOf,
+    circuitReporterOf,
+    deviationReporterOf,
   });
-  const limiter = current.rateLimiters.open(rateLimits.store);
-  const watched = [...documents, ...upstreams.files, ...auth.files];
+  const limiter = current.rateLimiters.open(settings.rateLimits.store);
+  const watched = [...trustedDocuments.files, ...upstreams.files, ...auth.files];
   const files = watchFiles(watched, settings.reloadSeconds, logger);
 
   // HTTP
-  const cors = createCors(auth.clientRules, logger, deps.monotonicNow);
-  const upstreamSelector = createUpstreamSelector(settings.upstreams, [endpoint, CLIENT_TOKENS_PATH, MCP_PATH]);
-  const parts: HttpParts = {
+  const http = createHttp({
     settings,
-    logger,
     auth,
-    cors,
-    isKnownHost: createKnownHosts(settings),
-    upstreamSelector,
-    admission: createAdmission(limiter, auth.clientRules),
-    createState: createRequestStates(settings.trustedProxies),
-    startTrace: telemetry.startTrace,
-  };
-  const respond = createRespond(parts, createClientErrors(logger, telemetry.nameTenant), telemetry.record);
-  const pipeline = createPipeline(parts, {
-    identifySession: authenticate && auth.identifyPerson && createIdentifySession(authenticate, auth.identifyPerson),
-    inFlight: createInFlightRequests(settings, logger, telemetry.nameTenant, (name, credential) =>
-      upstreams.of(name).knows(credential),
-    ),
+    telemetry,
     trustedDocuments,
-    createContext: createContextFactory(telemetry.receivers, { upstreams, logger, now, settings }),
     prepare: engine.prepare,
-    respond,
+    upstreams,
+    limiter,
+    authenticate,
+    logger,
+    now,
+    monotonicNow,
   });
-  const running = new RunningRequests();
-  const mcp = tools && createMcp(parts, createToolServers(tools, schema, pipeline, running), respond);
-  const findPage = createPages(parts, modules.length > 0 ? schema : undefined);
-  const clientTokens = auth.clientTokens && {
-    paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH),
-    route: createClientTokenRoute(auth.clientTokens, limiter, parts, telemetry.audit),
-  };
-  const handle = createRouter(cors, findPage, [mcp, clientTokens], pipeline);
+  const mcp = tools && createMcp(http, tools, schema);
+  const host = http.open(mcp, createPages(http, modules.length > 0 ? schema : undefined));
 
+  // Metrics
   const metricsSnapshot = () =>
     telemetry.samples(upstreams.states(), watched, limiter.status(), upstreams.cacheStore?.stats());
+
+  // Lifecycle
   async function dispose(): Promise<void> {
     files[Symbol.dispose]();
-    await running.finished();
+    await http.running.finished();
     await Promise.all([upstreams.close(), limiter[Symbol.asyncDispose](), engine.dispose()]);
     telemetry.audit?.[Symbol.dispose]();
   }
   return {
-    fetch: createFetchHandler(handle, running),
-    listener: createListener(handle, running),
-    isPage: createRequestReader((request) => settings.graphiql !== false && findPage(request) !== undefined),
-    refusalHeaders: createRequestReader((request) => headOf(cors, request)),
-    endpoint,
+    ...host,
+    endpoint: settings.endpoint,
     checkUpstream: () => upstreams.check(),
     async serveMcp(streams) {
       if (mcp === undefined) {

@@ -31,6 +31,19 @@ export interface Identity {
   readonly callerId: string;
 }
 
+/** Person who is signed in at the host. */
+interface HostSession {
+  /** Name of a tenant of `clients.browser`. The service is called with its API key. */
+  tenant: string;
+  /** Id of the person: of the rate limit, idempotency keys, lines of the audit log, and the subscriber whose inbox it is. */
+  subject: string;
+  /** Scopes of the person. Those that `clients.browser.scopes` doesn't list have no effect. */
+  scopes: readonly string[];
+}
+
+/** Result of `authenticate`; undefined or null without a session. */
+export type SessionResult = HostSession | null | undefined;
+
 export const ANONYMOUS: Identity = {
   clientKind: 'anonymous',
   credential: undefined,

@@ -5,14 +5,14 @@ import type { YogaServerOptions } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import { createPlanSizes, OperationPlans, type PlanSizes } from '../executor/plans.ts';
 import { memoizeByObject } from '../lib/memoize.ts';
-import { listDeprecated, readDeprecatedUsage } from './deprecated-usage.ts';
-import { createMeasure } from './limits.ts';
+import { createMeasure } from './operations/limits.ts';
 import {
   createFindMissingScopes,
   type FindMissingScopes,
   findRepresentations,
   type ReadRepresentations,
-} from './required-scopes.ts';
+} from './operations/required-scopes.ts';
+import { listDeprecated, readDeprecatedUsage } from './validate.ts';
 
 /**
  * Maximum characters of all cached documents, and of all syntax errors with their documents. A parsed document takes 60 to 260 bytes of heap per
@@ -121,8 +121,8 @@ export class Operation {
   readonly type: 'query' | 'mutation';
   /** Reads the representations that it passes to `_entities`; undefined if it doesn't use that field. */
   readonly representations: ReadRepresentations | undefined;
+  readonly node: OperationDefinitionNode;
   readonly #document: DocumentNode;
-  readonly #node: OperationDefinitionNode;
   readonly #preparation: Preparation;
   #fields: number | undefined;
   #plans: OperationPlans | undefined;
@@ -134,23 +134,23 @@ export class Operation {
     this.type = node.operation === 'mutation' ? 'mutation' : 'query';
     this.representations = findRepresentations(preparation.schema, document, node);
     this.#document = document;
-    this.#node = node;
+    this.node = node;
     this.#preparation = preparation;
   }
 
   get fields(): number {
-    this.#fields ??= createMeasure(this.#document)(this.#node).fields;
+    this.#fields ??= createMeasure(this.#document)(this.node).fields;
     return this.#fields;
   }
 
   get plans(): OperationPlans {
     const { schema, planSizes } = this.#preparation;
-    this.#plans ??= new OperationPlans(schema, this.#document, this.#node, this.fields, planSizes);
+    this.#plans ??= new OperationPlans(schema, this.#document, this.node, this.fields, planSizes);
     return this.#plans;
   }
 
   get findMissingScopes(): FindMissingScopes {
-    this.#findMissingScopes ??= createFindMissingScopes(this.#preparation.scopeSchema, this.#document, this.#node);
+    this.#findMissingScopes ??= createFindMissingScopes(this.#preparation.scopeSchema, this.#document, this.node);
     return this.#findMissingScopes;
   }
 
@@ -158,7 +158,7 @@ export class Operation {
   get deprecated(): readonly string[] | undefined {
     const { schema, hasDeprecated } = this.#preparation;
     if (hasDeprecated) {
-      this.#deprecated ??= readDeprecatedUsage(schema, this.#document, this.#node);
+      this.#deprecated ??= readDeprecatedUsage(schema, this.#document, this.node);
     }
     return this.#deprecated?.length === 0 ? undefined : this.#deprecated;
   }

@@ -10,8 +10,8 @@ import { isRecord, recordOf } from '../lib/is-record.ts';
 import { limitLines } from '../lib/line-limit.ts';
 import { memoize, memoizeBySource } from '../lib/memoize.ts';
 import type { GatewaySettings, TrustedDocumentsMode } from '../settings/settings.ts';
-import { MAX_CHARACTERS, MAX_TOKENS } from './limits.ts';
-import { type Manifest, type ManifestFiles, sha256Of, withoutHashPrefix } from './manifest.ts';
+import { MAX_CHARACTERS, MAX_TOKENS } from './operations/limits.ts';
+import { type Manifest, type ManifestFiles, sha256Of, withoutHashPrefix, createManifestFiles } from './manifest.ts';
 
 interface TrustedDocument {
   text: string;
@@ -44,6 +44,7 @@ const UNKNOWN_ID = refuse(
 
 /** Looks up trusted documents. Follows changes of the manifests. */
 export class TrustedDocuments {
+  readonly files: readonly ManifestFiles[];
   readonly #indexes: readonly (() => ReturnType<typeof createIndex>)[];
   readonly #normalize = memoize(normalizeDocument, MAX_NORMALIZED);
   readonly #unknownHash: Refusal;
@@ -51,17 +52,26 @@ export class TrustedDocuments {
   readonly #logged = new LRUCache<string, true>({ max: MAX_LOGGED });
   readonly #mayLog: (document: string) => boolean;
 
-  /** @param monotonicNow returns the time in milliseconds. @default performance.now */
+  /**
+   * @param tools documents of the tools for AI agents, if there are any
+   * @param monotonicNow returns the time in milliseconds. @default performance.now
+   * @throws {ManifestError} if a manifest cannot be used
+   */
   constructor(
-    sources: readonly Pick<ManifestFiles, 'manifests'>[],
-    { trustedDocuments }: Pick<GatewaySettings, 'trustedDocuments'>,
+    { trustedDocuments: { manifests } }: Pick<GatewaySettings, 'trustedDocuments'>,
+    tools: ManifestFiles | undefined,
     logger: Logger,
     monotonicNow = () => performance.now(),
   ) {
-    this.#indexes = sources.map((files) => memoizeBySource(() => files.manifests(), createIndex));
+    const ofApps = createManifestFiles(manifests, (all) => {
+      const documents = all.reduce((sum, manifest) => sum + Object.keys(manifest).length, 0);
+      logger.info({ documents }, 'the trusted documents were reloaded');
+    });
+    this.files = tools === undefined ? [ofApps] : [ofApps, tools];
+    this.#indexes = this.files.map((files) => memoizeBySource(() => files.manifests(), createIndex));
     // Clients compare these messages, and send the text or no more hashes.
     this.#unknownHash =
-      trustedDocuments.manifests.length > 0
+      manifests.length > 0
         ? refuse('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound')
         : refuse('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
     this.#logger = logger;

@@ -1,13 +1,21 @@
-// Parses and validates documents, and rejects those larger than any real client needs.
+// Parses and validates documents, rejects those larger than any real client needs, and finds deprecated elements.
 
 import {
   type ASTNode,
   type DocumentNode,
+  type GraphQLArgument,
   GraphQLError,
   type GraphQLSchema,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isObjectType,
+  NoDeprecatedCustomRule,
   NoSchemaIntrospectionCustomRule,
+  type OperationDefinitionNode,
   OverlappingFieldsCanBeMergedRule,
   parse,
+  separateOperations,
   specifiedRules,
   type ValidationRule,
   validate,
@@ -16,8 +24,8 @@ import {
 import type { Plugin } from 'graphql-yoga';
 import { setNodes, truncateMessage } from '../errors/located-error.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import { type DocumentLimits, findExceededLimit, MAX_CHARACTERS, MAX_TOKENS } from './limits.ts';
 import { createManifestFiles } from './manifest.ts';
+import { type DocumentLimits, findExceededLimit, MAX_CHARACTERS, MAX_TOKENS } from './operations/limits.ts';
 
 /** Rules that the documents of a gateway must keep. */
 export type DocumentRules = DocumentLimits & Pick<GatewaySettings, 'introspection'>;
@@ -160,4 +168,58 @@ function withoutStack<T>(run: () => T): T {
   } finally {
     Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
   }
+}
+
+/** Element in a message of `NoDeprecatedCustomRule`: `The field Workflow.draft is …`, `Field "Query.stats" argument "days" is …`; in graphql 17 `The argument "Query.stats(days:)" is …`. */
+const IN_MESSAGE =
+  /^(?:The )?(?:input field|field|enum value|argument|Directive) "?(@?[\w.]+)(?:"? argument "|\()?(\w+)?/i;
+
+/** Returns the coordinates of the deprecated elements in the text of an operation. Elements that are only in its variables are not found. */
+export function readDeprecatedUsage(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  { name }: OperationDefinitionNode,
+): readonly string[] {
+  const separated = separateOperations(document)[name?.value ?? ''] ?? document;
+  const found = validate(schema, separated, [NoDeprecatedCustomRule]).map(({ message }) => {
+    const [, element = '', argument] = IN_MESSAGE.exec(message) ?? [];
+    return argument === undefined ? element : `${element}(${argument}:)`;
+  });
+  return [...new Set(found)];
+}
+
+/**
+ * Returns the reasons of all deprecated elements of a schema by coordinate: `Type.field`, `Type.field(argument:)`, `Input.field`,
+ * `Enum.VALUE`, and `@directive(argument:)`.
+ */
+export function listDeprecated(schema: GraphQLSchema): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const add = (
+    elements: readonly Pick<GraphQLArgument, 'name' | 'deprecationReason'>[],
+    toCoordinate: (name: string) => string,
+  ) => {
+    for (const { name, deprecationReason } of elements) {
+      if (deprecationReason != null) {
+        found.set(toCoordinate(name), deprecationReason);
+      }
+    }
+  };
+  for (const { name: directive, args } of schema.getDirectives()) {
+    add(args, (name) => `@${directive}(${name}:)`);
+  }
+  for (const type of Object.values(schema.getTypeMap())) {
+    const ofType = (name: string) => `${type.name}.${name}`;
+    if (isEnumType(type)) {
+      add(type.getValues(), ofType);
+    } else if (isInputObjectType(type)) {
+      add(Object.values(type.getFields()), ofType);
+    } else if (isObjectType(type) || isInterfaceType(type)) {
+      const fields = Object.values(type.getFields());
+      add(fields, ofType);
+      for (const field of fields) {
+        add(field.args, (name) => `${ofType(field.name)}(${name}:)`);
+      }
+    }
+  }
+  return found;
 }

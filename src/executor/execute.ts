@@ -1,9 +1,10 @@
 // Executes operations with their plans: the fields of a mutation run one after another.
 
 import type { ExecutionArgs, ExecutionResult } from 'graphql';
-import { Execution, type ExecutionInputs } from './execution.ts';
+import type { Deadline } from '../lib/signal.ts';
+import { Execution, type ExecutionInputs } from './execution/execution.ts';
+import { earlyEnd, FIXED_LIMITS, type Limits, STOPPED } from './execution/result-limits.ts';
 import type { OperationPlans } from './plans.ts';
-import { type Limits, STOPPED } from './result-limits.ts';
 import type { FieldPlan, SelectionPlan } from './selections.ts';
 import { coerceVariables } from './values/coerce-variables.ts';
 import { executeField, executeFields } from './values/execute-fields.ts';
@@ -18,8 +19,11 @@ export type ExecuteInputs = ExecutionInputs & Pick<ExecutionArgs, 'variableValue
 /**
  * Creates a function that executes operations like `execute` of graphql-js, but with limits and with plans that were made once. See
  * `docs/contributing/graphql-execution.md` for the differences.
+ *
+ * @param others limits besides those that no setting changes
  */
-export function createExecutor(limits: Limits) {
+export function createExecutor(others: Omit<Limits, keyof typeof FIXED_LIMITS> & Partial<Limits>) {
+  const limits: Limits = { ...FIXED_LIMITS, ...others };
   return (plans: OperationPlans, inputs: ExecuteInputs): ExecuteResult => {
     const { variableValues } = inputs;
     if (variableValues != null && typeof variableValues !== 'object') {
@@ -41,6 +45,21 @@ export function createExecutor(limits: Limits) {
     }
   };
 }
+
+/** Runs an execution with hooks, which may never end. */
+export const untilDeadline = (
+  deadline: Deadline,
+  isMutation: boolean,
+  execute: () => Promise<ExecutionResult>,
+): Promise<ExecutionResult> =>
+  new Promise<ExecutionResult>((resolve, reject) => {
+    const end = () => resolve({ data: null, errors: [earlyEnd(isMutation)] });
+    const waiting = { stop: () => void setImmediate(() => setImmediate(end)) }; // The executor ends one turn earlier, with what is complete.
+    deadline.add(waiting);
+    void execute()
+      .then(resolve, reject)
+      .finally(() => deadline.remove(waiting));
+  });
 
 const resultOf = (execution: Execution, pending: PendingObject | SerialExecution): Promise<ExecutionResult> =>
   new Promise((resolve) => {

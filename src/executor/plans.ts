@@ -6,6 +6,7 @@ import {
   type FieldNode,
   type GraphQLObjectType,
   type GraphQLOutputType,
+  type GraphQLResolveInfo,
   type GraphQLSchema,
   getNullableType,
   isAbstractType,
@@ -20,8 +21,8 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { DocumentError } from '../errors/located-error.ts';
-import type { PlanSource } from './execution.ts';
-import type { VariablePlan, Variables } from './graphql-js.ts';
+import type { PlanSource } from './execution/execution.ts';
+import { type VariablePlan, Variables } from './execution/graphql-js.ts';
 import {
   type Complete,
   collectFields,
@@ -144,6 +145,10 @@ function keyOf({ coerced }: Variables, name: string): string {
   const value = Object.hasOwn(coerced, name) ? coerced[name] : undefined;
   return typeof value === 'boolean' || value == null ? String(value) : 'other';
 }
+
+/** Returns the variables of an operation whose field is resolved. */
+export const variablesOf = ({ variableValues }: Pick<GraphQLResolveInfo, 'variableValues'>): Variables =>
+  variableValues instanceof Variables ? variableValues : new Variables({ ...variableValues });
 
 /** Plans the selection set of an operation, or the merged selection sets of a field's nodes, for one object type. */
 export function planSelection(

@@ -30,8 +30,8 @@ import {
   visit,
 } from 'graphql';
 import { DocumentError, truncateMessage } from '../errors/located-error.ts';
-import type { Execution, PlanSource, Position } from './execution.ts';
-import { coerceLiteral, defaultOf, type Variables } from './graphql-js.ts';
+import type { Execution, PlanSource, Position } from './execution/execution.ts';
+import { coerceLiteral, defaultOf, type Variables } from './execution/graphql-js.ts';
 
 /** Fields of one selection set on one object type, in the order of the result. */
 export interface SelectionPlan {

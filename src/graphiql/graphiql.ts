@@ -8,22 +8,14 @@ import type { GraphQLSchema } from 'graphql';
 import { loadOperations } from '../documents/shipped-operations.ts';
 import { ERROR_CODES } from '../errors/codes.ts';
 import { pathOf, queryOf } from '../http/head.ts';
+import type { FindPage, Http } from '../http/http.ts';
 import type { IncomingRequest, OutgoingResponse } from '../http/message.ts';
-import type { HttpParts } from '../http/pipeline.ts';
-import type { FindPage } from '../http/router.ts';
 import { packageUrl } from '../lib/installation.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { withoutMarkdown } from '../lib/text.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import type { PageConfig, PageOperation, Scheme } from './page-config.ts';
-import {
-  FILE_PARAMETER,
-  renderPage,
-  respondLinks,
-  respondNotBuilt,
-  respondTurnedOff,
-  securityHeaders,
-} from './page-html.ts';
+import { FILE_PARAMETER, type PageConfig, type PageOperation, type Scheme } from './page-config.ts';
+import { renderPage, respondLinks, respondNotBuilt, respondTurnedOff, securityHeaders } from './pages/page-html.ts';
 
 const CLIENT_KINDS = { ApiKey: 'server', Bearer: 'browser' } as const satisfies Record<Scheme, string>;
 
@@ -48,13 +40,13 @@ const SANDBOX_VARIABLES: Readonly<Record<string, Pick<PageOperation, 'variables'
  *
  * @param moduleSchema schema with modules, whose operations are listed; undefined if there are none
  */
-export function createPages(parts: HttpParts, moduleSchema: GraphQLSchema | undefined): FindPage {
-  const { graphiql, endpoint } = parts.settings;
-  const paths = parts.upstreamSelector.pathsOf(endpoint);
+export function createPages(http: Http, moduleSchema: GraphQLSchema | undefined): FindPage {
+  const { graphiql, endpoint } = http.settings;
+  const paths = http.upstreamSelector.pathsOf(endpoint);
   const findPage: FindPage =
     graphiql === false
       ? (request) => (wantsPage(request) ? async () => respondTurnedOff() : undefined)
-      : createFindPageByHost(graphiql, parts, moduleSchema);
+      : createFindPageByHost(graphiql, http, moduleSchema);
   return (request) => {
     if (request.method !== 'GET') {
       return undefined;
@@ -74,7 +66,7 @@ export function createPages(parts: HttpParts, moduleSchema: GraphQLSchema | unde
 /** Creates the function that finds the page and its files: with the configured key, or without it for unknown hosts. */
 function createFindPageByHost(
   graphiql: Exclude<GatewaySettings['graphiql'], false>,
-  { auth: { schemes, clientRules }, isKnownHost }: HttpParts,
+  { auth: { schemes, clientRules }, isKnownHost }: Http,
   moduleSchema: GraphQLSchema | undefined,
 ): FindPage {
   const { authorization, sandbox: isSandbox = false } = graphiql === true ? {} : graphiql;

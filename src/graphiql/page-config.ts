@@ -4,8 +4,11 @@ import type { Scheme } from '../auth/authenticate.ts';
 import type { ShippedOperation } from '../documents/shipped-operations.ts';
 
 export type { ExplainedCall, Explanation } from '../graphql/explanation.ts';
-export type { UpstreamReport } from '../http/respond.ts';
+export type { UpstreamReport } from '../http/message.ts';
 export type { Scheme };
+
+/** Parameter of the endpoint's URL that names a file of the page. Hosts that pass only the exact path to the gateway thus serve the files too. */
+export const FILE_PARAMETER = 'graphiql';
 
 export type PageOperation = Pick<ShippedOperation, 'name' | 'description' | 'query' | 'variables'>;
 

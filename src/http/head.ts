@@ -1,6 +1,9 @@
-// Reads the head of a request: path, query and cache directives, and what is checked before the body arrives.
+// Reads the head of a request: path, query, host and cache directives, and what is checked before the body arrives.
 
 import { refuse } from '../errors/codes.ts';
+import { memoize } from '../lib/memoize.ts';
+import { isLoopbackHost, toHostname } from '../lib/urls.ts';
+import type { GatewaySettings } from '../settings/settings.ts';
 import type { IncomingRequest } from './message.ts';
 
 /** Returns the path of a request, without its query. */
@@ -14,6 +17,12 @@ export function queryOf({ target = '' }: IncomingRequest): string {
   const mark = target.indexOf('?');
   return mark < 0 ? '' : target.slice(mark + 1);
 }
+
+/** Path at which servers get tokens for their frontends. */
+export const CLIENT_TOKENS_PATH = '/client-tokens';
+
+/** Path at which AI agents call tools. */
+export const MCP_PATH = '/mcp';
 
 /** Headers that a browser sends to another origin only after a successful CORS preflight, and never by itself. */
 const PREFLIGHTED_HEADERS = ['graphql-require-preflight', 'apollo-require-preflight', 'x-requested-with'];
@@ -97,4 +106,23 @@ const BYPASS = /(?:^|,)\s*(?:no-cache|max-age="?0+"?)\s*(?:,|$)/i;
 export function bypassesCache(request: IncomingRequest): boolean {
   const directives = request.header('cache-control');
   return directives !== undefined && BYPASS.test(directives);
+}
+
+/** Maximum cached hosts. A gateway is reached under few of them. */
+export const MAX_HOSTS = 100;
+
+/** Returns the host in the form of `settings.upstreams`: without port, in lower case, and an absolute name without its last dot. */
+export const hostnameOf = (host: string): string => toHostname(URL.parse(`http://${host}`)?.hostname ?? '');
+
+/**
+ * Creates the function that tells whether a `Host` is that of this machine, or configured. A page of any other name could be an attacker's, whose name
+ * was given the gateway's address (DNS rebinding). Requests without a `Host` come from no browser.
+ */
+export function createKnownHosts({ hosts, upstreams }: Pick<GatewaySettings, 'hosts' | 'upstreams'>) {
+  const known = new Set([...hosts, ...Object.values(upstreams ?? {}).flatMap((upstream) => upstream.hosts ?? [])]);
+  const isKnown = memoize((host) => {
+    const name = hostnameOf(host);
+    return isLoopbackHost(name) || name.endsWith('.localhost') || known.has(name);
+  }, MAX_HOSTS);
+  return (host: string | undefined): boolean => host === undefined || isKnown(host);
 }

@@ -1,12 +1,16 @@
-// Requests and responses as the pipeline and the other routes see them.
+// Requests and responses as the pipeline and the other routes see them, and how many are in flight.
 
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
-import type { Readable } from 'node:stream';
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import type { Readable, Writable } from 'node:stream';
+import { createCondition } from '../lib/promises.ts';
 import type { Signal } from '../lib/signal.ts';
 
 /** Request of `node:http` or `node:http2`. */
 export type NodeMessage = Readable & Pick<IncomingMessage, 'method' | 'url' | 'headers' | 'rawHeaders' | 'socket'>;
+
+/** Response of `node:http` or `node:http2`. */
+export type NodeReply = Writable & { writeHead(status: number, headers: OutgoingHttpHeaders): unknown };
 
 /** Request from `node:http` or the Fetch API, in the form that the pipeline reads. */
 export interface IncomingRequest {
@@ -60,3 +64,55 @@ export const toRequestId = (given: string | undefined): string =>
 
 /** Handles one request. Never rejects. */
 export type HandleRequest = (request: IncomingRequest) => Promise<OutgoingResponse>;
+
+/** Exact paths, and what handles their requests. */
+export interface Route {
+  readonly paths: ReadonlySet<string>;
+  readonly route: HandleRequest;
+}
+
+/** Counts the requests in flight, so that what they use is closed after them. */
+export class RunningRequests {
+  #running = 0;
+  readonly #idle = createCondition(() => this.#running === 0);
+
+  enter(): void {
+    this.#running += 1;
+  }
+
+  leave(): void {
+    this.#running -= 1;
+    this.#idle.check();
+  }
+
+  /** Counts a request until it has ended. */
+  track(request: Promise<unknown>): void {
+    this.enter();
+    const leave = () => this.leave();
+    void request.then(leave, leave);
+  }
+
+  finished(): Promise<void> {
+    return this.#idle.met();
+  }
+}
+
+/** Cost of an operation, in `extensions.upstream` of its response. */
+export interface UpstreamReport {
+  /** Calls that fields needed: as in the call budget, and items of bulk writes. */
+  calls: number;
+  /** Calls that used the response of an identical call, of another operation or another field. */
+  shared: number;
+  /** Calls that were answered from the cache, without a request. */
+  cached: number;
+  /** Requests that were sent again. Sent requests = calls - shared - cached - unsent + retries. */
+  retries: number;
+  /** Calls that failed before a request was sent. Absent if there are none. */
+  unsent?: number;
+  /** Calls that the service still permits in its current window; absent if it says nothing. */
+  rateLimitRemaining?: number;
+  /** Time during which at least one call was in flight, in milliseconds. */
+  ms: number;
+  /** Calls by field, such as `Query.workflows`. A call that several fields needed counts for each. */
+  fields: Record<string, number>;
+}

@@ -1,12 +1,14 @@
 // Reads the tools of AI agents from manifests, and reports operations that can't be tools.
 
-import { type GraphQLSchema, Kind, type OperationDefinitionNode, parse } from 'graphql';
+import { type GraphQLSchema, parse } from 'graphql';
 import { createManifestFiles, type Manifest, ManifestError, shortenId } from '../documents/manifest.ts';
+import { PreparedDocuments } from '../documents/prepared-documents.ts';
 import { shippedManifest } from '../documents/shipped-operations.ts';
 import { type DocumentRules, findDocumentProblem } from '../documents/validate.ts';
 import { suggest } from '../lib/words.ts';
 import type { McpSettings } from '../settings/settings.ts';
-import { createTool, type Tool } from './tool.ts';
+import { createTool, type Tool } from './tools/tool.ts';
+import { assertInstalled } from '../lib/optional-packages.ts';
 
 interface ToolRules {
   schema: GraphQLSchema;
@@ -24,7 +26,7 @@ interface ToolProblem {
 const MAX_NAME = 128;
 
 /** Reads the tools in manifests: queries, and the mutations that the settings list. Returns all problems. */
-function readTools(
+export function readTools(
   manifests: readonly Manifest[],
   mutations: McpSettings['mutations'],
   rules: ToolRules,
@@ -61,20 +63,18 @@ function readTool(id: string, text: string, { schema, limits }: ToolRules): Tool
   if (rejection !== undefined) {
     return `the document ${id} is rejected: ${rejection.replace(/\.$/, '')}`;
   }
-  const document = parse(text);
-  const [operation, ...others] = document.definitions.filter(
-    (definition): definition is OperationDefinitionNode => definition.kind === Kind.OPERATION_DEFINITION,
-  );
-  if (operation === undefined || others.length > 0) {
+  const document = new PreparedDocuments(schema).of(parse(text));
+  const operation = document.operation(undefined);
+  if (operation === undefined) {
     return `the document ${id} must contain exactly one operation`;
   }
-  const name = operation.name?.value;
+  const name = operation.node.name?.value;
   if (name === undefined) {
     return `the operation in the document ${id} needs a name, which becomes the name of the tool`;
   }
   return name.length > MAX_NAME
     ? `the name of the operation in the document ${id} has more than ${MAX_NAME} characters`
-    : createTool(name, operation, { document, text, schema });
+    : createTool(name, operation, { document: document.node, text, schema });
 }
 
 function findListProblem(name: string, tools: ReadonlyMap<string, Tool>, mutations: readonly string[]) {
@@ -85,12 +85,16 @@ function findListProblem(name: string, tools: ReadonlyMap<string, Tool>, mutatio
   return type === 'query' ? `names the query "${name}"; remove it, because queries need no entry` : undefined;
 }
 
+export type ToolFiles = ReturnType<typeof createToolFiles>;
+
 /**
  * Reads the tools of a manifest, which can be reloaded while the process runs.
  *
+ * @throws {MissingPackageError} if the package of MCP is not installed
  * @throws {ManifestError} if the manifest can't be used, or one of its operations can't be a tool
  */
 export function createToolFiles(settings: McpSettings, rules: ToolRules) {
+  assertInstalled('mcp');
   const { mutations, maxResultBytes } = settings;
   const files = openManifest(settings, rules, (manifests) => {
     current = read(manifests);

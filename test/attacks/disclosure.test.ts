@@ -4,8 +4,8 @@ import { guards } from '../support/guards.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { workflow } from '../support/records.ts';
 
-guards('src/http/engine.ts', 'createExecuteOperation.executePlans.hideSuggestions');
-guards('src/http/respond.ts', 'limitSize');
+guards('src/documents/engine.ts', 'createExecuteOperation.executePlans.hideSuggestions');
+guards('src/http/pipeline/respond.ts', 'limitSize');
 
 let body: unknown;
 const gateway = ofFile(await startGateway({ service: () => ({ body }), introspection: false }));

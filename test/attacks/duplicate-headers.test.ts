@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { findDuplicateHeader } from '../../src/http/node-adapter.ts';
+import { findDuplicateHeader } from '../../src/http/adapters/node-adapter.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { connectRaw } from '../support/raw-client.ts';
 
-guards('src/http/node-adapter.ts', 'createListener');
-guards('src/http/node-adapter.ts', 'NodeRequest.constructor');
+guards('src/http/adapters/node-adapter.ts', 'createListener');
+guards('src/http/adapters/node-adapter.ts', 'NodeRequest.constructor');
 
 const gateway = ofFile(await startGateway({ service: 'sandbox' }));
 

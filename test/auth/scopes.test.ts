@@ -33,10 +33,10 @@ import { subscriber } from '../support/records.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/auth/tokens/token-verifier.ts', 'toPerson.scopes');
-guards('src/documents/required-scopes.ts', 'canInclude');
-guards('src/documents/required-scopes.ts', 'collectScopes.walk');
-guards('src/http/pipeline.ts', 'authorize');
-guards('src/http/pipeline.ts', 'createPipeline.handle');
+guards('src/documents/operations/required-scopes.ts', 'canInclude');
+guards('src/documents/operations/required-scopes.ts', 'collectScopes.walk');
+guards('src/http/pipeline/pipeline.ts', 'authorize');
+guards('src/http/pipeline/pipeline.ts', 'createPipeline.handle');
 
 const signer = createSigner();
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import manifest from '../../package.json' with { type: 'json' };
-import { createUpstreamSelector } from '../../src/http/select-upstream.ts';
+import { createUpstreamSelector } from '../../src/http/pipeline/select-upstream.ts';
 import { hasHelm, helmOnly, renderChart, renderChartInCluster } from '../support/chart.ts';
 import { environmentOfImage, readKit } from '../support/deploy.ts';
 import { blocks, load, ROOT, read } from '../support/docs.ts';

@@ -23,7 +23,7 @@ import {
 } from '../support/service.ts';
 import { startClient } from '../support/upstream-client.ts';
 
-guards('src/errors/client-errors.ts', 'createClientErrors.toUpstreamClientError');
+guards('src/http/pipeline/client-errors.ts', 'createClientErrors.toUpstreamClientError');
 guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#send');
 guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#take');
 guards('packages/cli/src/import/send.ts', 'assertUsable');

@@ -16,9 +16,9 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/documents/trusted-documents.ts', 'TrustedDocuments.#findByText');
-guards('src/http/cors.ts', 'preflightHeaders');
+guards('src/http/pipeline/response-head.ts', 'preflightHeaders');
 guards('src/http/head.ts', 'requireJson');
-guards('src/http/client-token-route.ts', 'createClientTokenRoute.issue');
+guards('src/http/pipeline/client-token-route.ts', 'createClientTokenRoute.issue');
 
 const GROUPS = 'query Groups { notificationGroups { name } }';
 const NAMES = [{ name: 'Group' }, { name: 'Group' }];

@@ -3,7 +3,7 @@ import { InMemoryCache } from '@apollo/client';
 import { formatDocument } from '@urql/core';
 import { getOperationAST, parse, print } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { createMeasure, MAX_CHARACTERS, MAX_TOKENS } from '../../src/documents/limits.ts';
+import { createMeasure, MAX_CHARACTERS, MAX_TOKENS } from '../../src/documents/operations/limits.ts';
 import { startGateway } from '../support/gateway.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { shippedModules, shippedOperations } from '../support/shipped-documents.ts';

@@ -10,7 +10,7 @@ import { feed, group, workflow } from '../support/records.ts';
 import type { Script, ServiceResponse } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/errors/client-errors.ts', 'createClientErrors.toUpstreamClientError');
+guards('src/http/pipeline/client-errors.ts', 'createClientErrors.toUpstreamClientError');
 guards('src/errors/mutation-failures.ts', 'toFailure');
 guards('src/upstream/transport/body.ts', 'findHeaderProblem');
 guards('src/upstream/transport/body.ts', 'readSuccess');

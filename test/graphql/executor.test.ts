@@ -18,7 +18,7 @@ import {
   versionInfo,
 } from 'graphql';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Limits } from '../../src/executor/result-limits.ts';
+import type { Limits } from '../../src/executor/execution/result-limits.ts';
 import { coerceVariables, planVariables } from '../../src/executor/values/coerce-variables.ts';
 import { executorWith } from '../support/executor.ts';
 import { guards } from '../support/guards.ts';

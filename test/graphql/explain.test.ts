@@ -13,9 +13,9 @@ guards('src/auth/identity.ts', 'createClientRules.anonymous.hidesCalls');
 guards('src/graphql/context.ts', 'createContextFactory.client');
 guards('src/http/params.ts', 'readFlags');
 guards('src/upstream/calls/recorder.ts', 'createRecorder.curlOf');
-guards('src/http/respond.ts', 'limitSize');
-guards('src/http/pipeline.ts', 'createPipeline.handle');
-guards('src/http/respond.ts', 'createRespond');
+guards('src/http/pipeline/respond.ts', 'limitSize');
+guards('src/http/pipeline/pipeline.ts', 'createPipeline.handle');
+guards('src/http/pipeline/respond.ts', 'createRespond');
 
 const KEY = 'ApiKey key-of-a-server';
 const DISTINCT_GROUPS: GeneratedBehavior = {

@@ -15,12 +15,12 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/documents/required-scopes.ts', 'findRepresentations');
+guards('src/documents/operations/required-scopes.ts', 'findRepresentations');
 guards('src/modules/toolkit/federation.ts', 'createResolveReference.invalid');
 guards('src/modules/toolkit/federation.ts', 'createServiceField.resolve');
 guards('src/modules/toolkit/federation.ts', 'findUnknownDirectives');
 guards('src/modules/types/workflow.ts', 'workflows.loadBy');
-guards('src/http/engine.ts', 'checkRepresentations');
+guards('src/documents/engine.ts', 'checkRepresentations');
 guards('src/modules/toolkit/federation.ts', 'createResolveReference');
 
 const SUBGRAPH = printSubgraph(createSchema());

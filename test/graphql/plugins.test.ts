@@ -6,7 +6,7 @@ import type { GatewayContext } from '../../src/graphql/context.ts';
 import { startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 
-guards('src/http/engine.ts', 'checkPlugin');
+guards('src/documents/engine.ts', 'checkPlugin');
 
 type HostPlugin = Plugin<GatewayContext>;
 

@@ -17,7 +17,7 @@ guards('src/documents/manifest.ts', 'readFormat');
 guards('src/documents/trusted-documents.ts', 'TrustedDocuments.find');
 guards('src/documents/trusted-documents.ts', 'TrustedDocuments.#findByIdAndText');
 guards('src/documents/trusted-documents.ts', 'TrustedDocuments.logUnlisted');
-guards('src/http/pipeline.ts', 'createPipeline.noteUnlisted');
+guards('src/http/pipeline/pipeline.ts', 'createPipeline.noteUnlisted');
 guards('src/http/params.ts', 'readFlags');
 
 const signer = createSigner();

@@ -5,8 +5,8 @@ import { guards } from '../support/guards.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { ofFile } from '../support/lifetime.ts';
 
-guards('src/http/fetch-adapter.ts', 'FetchRequest.body');
-guards('src/http/node-adapter.ts', 'NodeRequest.body');
+guards('src/http/adapters/fetch-adapter.ts', 'FetchRequest.body');
+guards('src/http/adapters/node-adapter.ts', 'NodeRequest.body');
 guards('src/http/params.ts', 'decodeBody');
 
 const clients = { server: { corsOrigins: ['https://app.example.com'] } };

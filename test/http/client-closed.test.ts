@@ -4,7 +4,7 @@ import { guards } from '../support/guards.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { HEAD } from '../support/service.ts';
 
-guards('src/http/node-adapter.ts', 'createListener');
+guards('src/http/adapters/node-adapter.ts', 'createListener');
 
 const READ = '{ notificationGroups { name } }';
 const READS =

@@ -15,7 +15,7 @@ guards('src/auth/tokens/client-tokens.ts', 'createClientTokenKeys.find');
 guards('src/auth/tokens/client-tokens.ts', 'createClientTokens.issue');
 guards('src/auth/tokens/token-verifier.ts', 'createVerifiedTokenCache.clearIfKeysChanged');
 guards('src/documents/trusted-documents.ts', 'TrustedDocuments.find');
-guards('src/http/client-token-route.ts', 'createClientTokenRoute.issue');
+guards('src/http/pipeline/client-token-route.ts', 'createClientTokenRoute.issue');
 
 const signer = createSigner();
 

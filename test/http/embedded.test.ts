@@ -11,10 +11,10 @@ import { ofFile } from '../support/lifetime.ts';
 import { listen } from '../support/listen.ts';
 import { startService } from '../support/service.ts';
 
-guards('src/http/node-adapter.ts', 'createListener');
-guards('src/http/fetch-adapter.ts', 'createFetchHandler');
-guards('src/http/fetch-adapter.ts', 'FetchRequest.body');
-guards('src/http/node-adapter.ts', 'NodeRequest.body');
+guards('src/http/adapters/node-adapter.ts', 'createListener');
+guards('src/http/adapters/fetch-adapter.ts', 'createFetchHandler');
+guards('src/http/adapters/fetch-adapter.ts', 'FetchRequest.body');
+guards('src/http/adapters/node-adapter.ts', 'NodeRequest.body');
 
 const QUERY = '{ notificationGroups { id } }';
 const HEADERS = { authorization: 'ApiKey k', 'content-type': 'application/json' };

@@ -10,12 +10,12 @@ import { ofFile } from '../support/lifetime.ts';
 
 guards('src/documents/validate.ts', 'useDocumentLimits.onParse');
 guards('src/documents/validate.ts', 'useDocumentLimits.onValidate');
-guards('src/http/node-adapter.ts', 'NodeRequest.constructor');
-guards('src/http/node-adapter.ts', 'createHostCheck.isValid');
-guards('src/http/engine.ts', 'resolveOperation');
+guards('src/http/adapters/node-adapter.ts', 'NodeRequest.constructor');
+guards('src/http/adapters/node-adapter.ts', 'createHostCheck.isValid');
+guards('src/documents/engine.ts', 'resolveOperation');
 guards('src/http/head.ts', 'readHead');
 guards('src/http/head.ts', 'requireJson');
-guards('src/http/node-adapter.ts', 'originForm');
+guards('src/http/adapters/node-adapter.ts', 'originForm');
 
 const gateway = ofFile(await startGateway({ service: 'sandbox' }));
 

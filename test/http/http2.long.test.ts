@@ -12,8 +12,8 @@ import { guards } from '../support/guards.ts';
 import { ofTest } from '../support/lifetime.ts';
 import { startService } from '../support/service.ts';
 
-guards('src/http/node-adapter.ts', 'NodeRequest.constructor');
-guards('src/http/node-adapter.ts', 'NodeRequest.toFetchRequest');
+guards('src/http/adapters/node-adapter.ts', 'NodeRequest.constructor');
+guards('src/http/adapters/node-adapter.ts', 'NodeRequest.toFetchRequest');
 
 const warnings: unknown[] = []; // Node.js warns once of each header that HTTP/2 doesn't have.
 const onWarning = (warning: Error) => void warnings.push(warning);

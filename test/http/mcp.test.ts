@@ -20,14 +20,14 @@ import { type ServiceResponse, startService } from '../support/service.ts';
 import { shippedModules, shippedOperations } from '../support/shipped-documents.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/mcp/mcp-route.ts', 'createMcp.checkHead');
-guards('src/mcp/mcp-route.ts', 'createMcp.route');
-guards('src/mcp/messages.ts', 'findMessageProblem');
-guards('src/mcp/messages.ts', 'isId');
-guards('src/mcp/tool-server.ts', 'toRequest.body');
-guards('src/mcp/tool-server.ts', 'createToolServers.isVisible');
-guards('src/mcp/tool-server.ts', 'withoutData');
-guards('src/http/node-adapter.ts', 'NodeRequest.toFetchRequest');
+guards('src/mcp/mcp.ts', 'createMcp.checkHead');
+guards('src/mcp/mcp.ts', 'createMcp.route');
+guards('src/mcp/protocol/messages.ts', 'findMessageProblem');
+guards('src/mcp/protocol/messages.ts', 'isId');
+guards('src/mcp/protocol/tool-server.ts', 'toRequest.body');
+guards('src/mcp/protocol/tool-server.ts', 'createToolServers.isVisible');
+guards('src/mcp/protocol/tool-server.ts', 'withoutData');
+guards('src/http/adapters/node-adapter.ts', 'NodeRequest.toFetchRequest');
 
 const KEY = 'ApiKey key-of-a-server';
 const ALL = ['Groups', 'Flow', 'AddFeed', 'DropGroup'];

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
-import type { UpstreamReport } from '../../src/http/respond.ts';
+import type { UpstreamReport } from '../../src/http/message.ts';
 import { READ_WORKFLOW, startCachedGateway } from '../support/cached-gateway.ts';
 import { type StartedGateway, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { group, workflow } from '../support/records.ts';
 
-guards('src/http/pipeline.ts', 'createPipeline.handle');
+guards('src/http/pipeline/pipeline.ts', 'createPipeline.handle');
 guards('src/http/params.ts', 'readFlags');
-guards('src/http/respond.ts', 'limitSize');
-guards('src/http/respond.ts', 'createRespond');
+guards('src/http/pipeline/respond.ts', 'limitSize');
+guards('src/http/pipeline/respond.ts', 'createRespond');
 
 /** Runs an operation, and returns its report with the other parts of the response. */
 async function report(gateway: StartedGateway, document: string, authorization = 'ApiKey a') {

@@ -27,7 +27,7 @@ import { registerTestTraces } from '../support/traces.ts';
 
 guards('src/upstream/errors.ts', 'nullIfAbsent');
 guards('src/modules/types/record-fields.ts', 'collect');
-guards('src/errors/client-errors.ts', 'createClientErrors.toUpstreamClientError');
+guards('src/http/pipeline/client-errors.ts', 'createClientErrors.toUpstreamClientError');
 
 const signer = createSigner();
 

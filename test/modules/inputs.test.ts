@@ -1,10 +1,10 @@
-import { GraphQLError, isInputObjectType, parse } from 'graphql';
+import { GraphQLError, isInputObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { createTool } from '../../src/mcp/tool.ts';
-import { defineModule, ModuleError } from '../../src/modules/index.ts';
-import { createSchema, printSdl } from '../../src/modules/schema.ts';
 import events from '../../src/modules/shipped/events.ts';
 import inbox from '../../src/modules/shipped/inbox.ts';
+import { readTools } from '../../src/mcp/tool-files.ts';
+import { defineModule, ModuleError } from '../../src/modules/index.ts';
+import { createSchema, printSdl } from '../../src/modules/schema.ts';
 import messages from '../../src/modules/shipped/messages.ts';
 import topics from '../../src/modules/shipped/topics.ts';
 import { connectAgent, MCP } from '../support/agent.ts';
@@ -155,11 +155,8 @@ describe('a mutation without input', () => {
     const { body } = await gateway.send('mutation { rotateKey { __typename } }', {}, { extensions: { explain: true } });
     expect(body.extensions?.explain).toMatchObject({ calls: [{ method: 'PUT', route: '/v1/keys', min: 1, max: 1 }] });
     const schema = createSchema(undefined, [keys]);
-    const toolOf = (text: string) => {
-      const document = parse(text);
-      const [operation] = document.definitions;
-      return operation?.kind === 'OperationDefinition' && createTool('Run', operation, { document, text, schema });
-    };
+    const limits = { maxDepth: 5, maxRootFields: 5, maxFields: 10, introspection: true };
+    const toolOf = (text: string) => readTools([{ Run: text }], ['Run'], { schema, limits }).tools[0];
     expect(toolOf('mutation Run { rotateKey { __typename } }')).toMatchObject({
       inputSchema: { type: 'object', properties: {}, required: [], additionalProperties: false },
       annotations: { destructiveHint: true },

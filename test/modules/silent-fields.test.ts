@@ -13,7 +13,7 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 guards('src/graphql/context.ts', 'createContextFactory.tryKey');
 guards('src/modules/toolkit/federation.ts', 'createResolveReference');
 guards('src/modules/toolkit/resolvers.ts', 'tryKeyFirst');
-guards('src/http/pipeline.ts', 'authorize');
+guards('src/http/pipeline/pipeline.ts', 'authorize');
 guards('src/upstream/calls/service.ts', 'Service.hasAccepted');
 
 // Fields of modules that may answer without a call of the service: they need a credential, and a key that the service accepts.

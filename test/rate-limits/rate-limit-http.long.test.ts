@@ -18,8 +18,8 @@ import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 import { type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/http/admission.ts', 'requireAllowed');
-guards('src/http/respond.ts', 'createRespond');
+guards('src/http/pipeline/admission.ts', 'requireAllowed');
+guards('src/http/pipeline/respond.ts', 'createRespond');
 
 const signer = createSigner();
 const HOUR = 3_600;

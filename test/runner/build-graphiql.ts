@@ -7,7 +7,13 @@ const PAGE = 'packages/graphiql';
 export default function buildGraphiql(): void {
   buildOutdated(
     'dist/graphiql/manifest.json',
-    ['src/graphiql/page-html.ts', `${PAGE}/src`, `${PAGE}/vite.config.ts`, 'packages/client/src', 'src/lib/text.ts'],
+    [
+      'src/graphiql/pages/page-html.ts',
+      `${PAGE}/src`,
+      `${PAGE}/vite.config.ts`,
+      'packages/client/src',
+      'src/lib/text.ts',
+    ],
     [`${PAGE}/build.js`],
   );
 }

@@ -8,7 +8,7 @@ import { guards } from '../support/guards.ts';
 
 import { sampleSize } from '../support/samples.ts';
 
-guards('src/mcp/messages.ts', 'findJsonProblem');
+guards('src/mcp/protocol/messages.ts', 'findJsonProblem');
 
 const KEY = 'ApiKey key-of-a-server';
 

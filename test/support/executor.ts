@@ -1,15 +1,15 @@
 // Creates the gateway's replacement for `execute` of graphql-js.
 
 import { type ExecutionArgs, GraphQLSchema } from 'graphql';
+import { createExecuteDocument } from '../../src/documents/engine.ts';
 import { PreparedDocuments } from '../../src/documents/prepared-documents.ts';
 import { createExecutor, type ExecuteResult } from '../../src/executor/execute.ts';
-import { FIXED_LIMITS, type Limits } from '../../src/executor/result-limits.ts';
-import { createExecuteDocument } from '../../src/http/engine.ts';
+import type { Limits } from '../../src/executor/execution/result-limits.ts';
 
 export function executorWith(
   limits: Partial<Limits> & Pick<Limits, 'maxResponseBytes'>,
 ): (args: ExecutionArgs) => ExecuteResult {
-  const execute = createExecutor({ ...FIXED_LIMITS, hideSuggestions: false, ...limits });
+  const execute = createExecutor({ hideSuggestions: false, ...limits });
   return createExecuteDocument(new PreparedDocuments(new GraphQLSchema({})), ({ plans }, inputs) =>
     execute(plans, inputs),
   );

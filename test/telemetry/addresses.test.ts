@@ -6,7 +6,7 @@ import { guards } from '../support/guards.ts';
 import { feed } from '../support/records.ts';
 import { createTestFolder } from '../support/sandbox-files.ts';
 
-guards('src/http/request/client-address.ts', 'sendersIn');
+guards('src/http/pipeline/request-headers.ts', 'sendersIn');
 
 // Addresses of clients in the log and the audit log. The connection is that of a test on 127.0.0.1.
 

@@ -6,7 +6,7 @@ import { guards } from '../support/guards.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { metricValues } from '../support/metrics-text.ts';
 
-guards('src/http/respond.ts', 'createRespond');
+guards('src/http/pipeline/respond.ts', 'createRespond');
 
 const GROUPS = '{ notificationGroups { id } }';
 

@@ -15,12 +15,12 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { type ServiceResponse, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/http/pipeline.ts', 'createPipeline.handle');
-guards('src/errors/client-errors.ts', 'createClientErrors.log');
+guards('src/http/pipeline/pipeline.ts', 'createPipeline.handle');
+guards('src/http/pipeline/client-errors.ts', 'createClientErrors.log');
 guards('src/telemetry/json-logger.ts', 'toPino');
 guards('src/modules/shipped/events.ts', 'failuresIn');
 guards('src/telemetry/usage.ts', 'Usage.addResults');
-guards('src/http/respond.ts', 'createRespond');
+guards('src/http/pipeline/respond.ts', 'createRespond');
 
 /** Texts that could forge or break a line. */
 const HOSTILE_TEXTS = [

@@ -19,7 +19,7 @@ import type { Script } from '../support/service.ts';
 import { AUDIENCE, clientsOf, createSigner, ISSUER } from '../support/tokens.ts';
 
 guards('src/telemetry/metrics/gateway-metrics.ts', 'createResultCounts');
-guards('src/http/respond.ts', 'createRespond');
+guards('src/http/pipeline/respond.ts', 'createRespond');
 
 const GROUPS = '{ notificationGroups { id } }';
 const WORKFLOW = 'query ($id: ID!) { workflow(idOrIdentifier: $id) { id } }';

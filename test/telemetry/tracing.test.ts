@@ -12,11 +12,11 @@ import { type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 import { type RecordedSpan, registerTestTraces, type TestTraces } from '../support/traces.ts';
 
-guards('src/http/pipeline.ts', 'createPipeline.handle');
+guards('src/http/pipeline/pipeline.ts', 'createPipeline.handle');
 guards('src/telemetry/traces/tracing.ts', 'createTracing.start.origin');
 guards('src/telemetry/traces/tracing.ts', 'readTraceContext');
 guards('src/telemetry/traces/tracing.ts', 'readTraceState');
-guards('src/http/respond.ts', 'createRespond');
+guards('src/http/pipeline/respond.ts', 'createRespond');
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN_ID = '00f067aa0ba902b7';

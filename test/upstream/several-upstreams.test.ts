@@ -8,9 +8,9 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/auth/authenticate.ts', 'createAuthenticate.identifyNow.upstreamName');
 guards('src/auth/authenticate.ts', 'identityOf');
-guards('src/http/client-token-route.ts', 'createClientTokenRoute.issue');
-guards('src/http/node-adapter.ts', 'originForm');
-guards('src/http/select-upstream.ts', 'createUpstreamSelector.select');
+guards('src/http/pipeline/client-token-route.ts', 'createClientTokenRoute.issue');
+guards('src/http/adapters/node-adapter.ts', 'originForm');
+guards('src/http/pipeline/select-upstream.ts', 'createUpstreamSelector.select');
 guards('src/lib/urls.ts', 'toHostname');
 guards('src/auth/authenticate.ts', 'createAuthenticate.identifyNow');
 guards('src/auth/tokens/client-tokens.ts', 'createClientTokens.issue');

@@ -26,7 +26,7 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import { validateSDL } from 'graphql/validation/validate.js';
-import { listDeprecated } from '../../../src/documents/deprecated-usage.ts';
+import { listDeprecated } from '../../../src/documents/validate.ts';
 import { createManifestFiles, shortenId } from '../../../src/documents/manifest.ts';
 import { FileError, isFolder } from '../../../src/files/text-file.ts';
 import { SetupError } from '../../../src/lib/caught.ts';

@@ -14,8 +14,8 @@ import { MAIN } from '../../../test/support/process.ts';
 import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';
 import { startService } from '../../../test/support/service.ts';
 
-guards('src/mcp/mcp-route.ts', 'serveStreams.readInput');
-guards('src/http/pipeline.ts', 'RunningRequests.track');
+guards('src/mcp/mcp.ts', 'serveStreams.readInput');
+guards('src/http/message.ts', 'RunningRequests.track');
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 

@@ -5,7 +5,7 @@ import { ApolloClient, gql, HttpLink, InMemoryCache, type TypedDocumentNode } fr
 import { Client, type DocumentInput, fetchExchange } from '@urql/core';
 import { GraphQLClient, request } from 'graphql-request';
 import type { Explanation as GatewayExplanation } from '../../../src/graphql/explanation.ts';
-import type { UpstreamReport as GatewayReport } from '../../../src/http/respond.ts';
+import type { UpstreamReport as GatewayReport } from '../../../src/http/message.ts';
 import {
   type Channel,
   createClient,

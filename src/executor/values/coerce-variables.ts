@@ -22,8 +22,8 @@ import { inspect } from 'graphql/jsutils/inspect.js';
 import { printPathArray } from 'graphql/jsutils/printPathArray.js';
 import { suggestionList } from 'graphql/jsutils/suggestionList.js';
 import { excerpt, isGraphQLError, setNodes, truncateMessage } from '../../errors/located-error.ts';
-import { coerceLiteral, defaultOf, type VariablePlan, Variables } from '../graphql-js.ts';
-import type { Limits } from '../result-limits.ts';
+import { coerceLiteral, defaultOf, type VariablePlan, Variables } from '../execution/graphql-js.ts';
+import type { Limits } from '../execution/result-limits.ts';
 
 /** Maximum errors of variables in one response. One more error says that there are others, as in graphql-js. */
 const MAX_ERRORS = 5;

@@ -14,8 +14,8 @@ import {
 import { inspect } from 'graphql/jsutils/inspect.js';
 import { excerpt, isGraphQLError, markInvalidValue } from '../../errors/located-error.ts';
 import { ignoreRejection, isPromise } from '../../lib/promises.ts';
-import type { Execution } from '../execution.ts';
-import { listError, STOPPED } from '../result-limits.ts';
+import type { Execution } from '../execution/execution.ts';
+import { listError, STOPPED } from '../execution/result-limits.ts';
 import type { Complete, ValuePlan } from '../selections.ts';
 import { INEXACT_ID, isInexactId } from './coerce-variables.ts';
 import { awaitValue, Pending, PendingList } from './pending.ts';

@@ -11,9 +11,9 @@ import {
 } from 'graphql';
 import { inspect } from 'graphql/jsutils/inspect.js';
 import { isPromise } from '../../lib/promises.ts';
-import type { Execution } from '../execution.ts';
-import { getAbortSignal, getAsyncHelpers, toInfoVariables } from '../graphql-js.ts';
-import { STOPPED } from '../result-limits.ts';
+import type { Execution } from '../execution/execution.ts';
+import { getAbortSignal, getAsyncHelpers, toInfoVariables } from '../execution/graphql-js.ts';
+import { STOPPED } from '../execution/result-limits.ts';
 import type { Complete, FieldPlan, SelectionPlan, ValuePlan } from '../selections.ts';
 import { completeLeaf, completeResolved, isPrimitive } from './complete-value.ts';
 import { awaitValue, Pending, PendingObject } from './pending.ts';

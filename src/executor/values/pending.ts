@@ -1,8 +1,8 @@
 // Puts values into the result once their promises resolve.
 
 import type { GraphQLResolveInfo, ResponsePath } from 'graphql';
-import type { Awaited, Execution, Position } from '../execution.ts';
-import { STOPPED } from '../result-limits.ts';
+import type { Awaited, Execution, Position } from '../execution/execution.ts';
+import { STOPPED } from '../execution/result-limits.ts';
 import type { Complete, ValuePlan } from '../selections.ts';
 
 export interface Destination {

@@ -13,8 +13,7 @@ import {
   responsePathAsArray,
   type SelectionSetNode,
 } from 'graphql';
-import { variablesOf } from '../../executor/graphql-js.ts';
-import { planSelection } from '../../executor/plans.ts';
+import { planSelection, variablesOf } from '../../executor/plans.ts';
 import { orUndefined } from '../../lib/caught.ts';
 import type { UpstreamRequest } from '../../upstream/calls.ts';
 import { type DependentCalls, dependentCallsOf } from '../declared-calls.ts';

@@ -1,7 +1,7 @@
 // Executes requests with graphql-js and with the gateway's executor, and makes the results comparable.
 
 import { type ExecutionResult, execute, GraphQLError, type GraphQLSchema, parse, validate } from 'graphql';
-import { FIXED_LIMITS, type Limits } from '../../../src/executor/result-limits.ts';
+import { FIXED_LIMITS, type Limits } from '../../../src/executor/execution/result-limits.ts';
 import { executorWith } from '../../support/executor.ts';
 import type { GeneratedRequest } from './documents.ts';
 import { VirtualTime } from './virtual-time.ts';

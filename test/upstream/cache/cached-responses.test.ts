@@ -15,12 +15,12 @@ import { createTemporaryFolder } from '../../support/sandbox-files.ts';
 import { startService } from '../../support/service.ts';
 import { registerTestTraces } from '../../support/traces.ts';
 
-guards('src/http/pipeline.ts', 'createRequestStates.bypassesCache');
+guards('src/http/pipeline/pipeline.ts', 'createRequestStates.bypassesCache');
 guards('src/upstream/upstreams.ts', 'Upstreams.close');
 guards('src/gateway.ts', 'buildGateway.dispose');
 guards('src/redis/redis.ts', 'describeStore');
 guards('src/upstream/calls/cached-service.ts', 'CachedService.#confirmation.confirm');
-guards('src/http/respond.ts', 'createRespond');
+guards('src/http/pipeline/respond.ts', 'createRespond');
 
 const READ_BOTH = '{ workflow(idOrIdentifier: "welcome") { name } notificationGroups { name } }';
 const RENAME = 'mutation { updateNotificationGroup(input: { id: "G1", name: "new" }) { __typename } }';

@@ -1,6 +1,6 @@
 // Serves health checks, metrics and the configuration on a separate port.
 
-import { createKnownHosts } from '../../../../src/http/select-upstream.ts';
+import { createKnownHosts } from '../../../../src/http/head.ts';
 import { isLoopbackHost } from '../../../../src/lib/urls.ts';
 import type { Config } from '../config/load-config.ts';
 import { createProbeListener, type Probes } from '../server/health.ts';

@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import { toLoggedError } from '../../../../src/errors/logged-error.ts';
 import type { Gateway } from '../../../../src/gateway.ts';
-import { createKnownHosts } from '../../../../src/http/select-upstream.ts';
+import { createKnownHosts } from '../../../../src/http/head.ts';
 import { isLoopbackHost } from '../../../../src/lib/urls.ts';
 import { formatMetrics, type MetricSamples } from '../../../../src/telemetry/metrics.ts';
 import type { Process } from '../command.ts';

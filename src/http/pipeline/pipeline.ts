@@ -2,89 +2,20 @@
 
 import type { ExecutionResult } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
-import type { Logger } from 'pino';
-import type { Auth } from '../auth/authenticate.ts';
-import { type Identity, isVerified } from '../auth/identity.ts';
-import type { Operation } from '../documents/prepared-documents.ts';
-import type { TrustedDocuments } from '../documents/trusted-documents.ts';
-import { Refusal, type RefusalError } from '../errors/codes.ts';
-import type { CreateContext, GatewayContext, OperationRequest, RequestFlags } from '../graphql/context.ts';
-import { createCondition, isPromise } from '../lib/promises.ts';
-import type { Scope } from '../settings/scopes.ts';
-import type { GatewaySettings } from '../settings/settings.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
-import type { Admission, AdmissionAllowance } from './admission.ts';
-import type { Cors } from './cors.ts';
-import type { Prepare } from './engine.ts';
-import { bypassesCache, pathOf, queryOf, readHead } from './head.ts';
-import type { InFlightRequests } from './in-flight-requests.ts';
-import { type HandleRequest, type IncomingRequest, type OutgoingResponse, REQUEST_ID, toRequestId } from './message.ts';
-import { type Params, paramsFromBody, paramsFromQuery, parseBody, readBody, readFlags } from './params.ts';
-import { createNegotiateMediaType } from './request/accept.ts';
-import { createAddressOf } from './request/client-address.ts';
-import { lazyRequest } from './request/lazy-request.ts';
-import { type UpstreamSelector, withUpstream } from './select-upstream.ts';
-
-/** Request from its head to its response. Each step adds what it finds. */
-export interface RequestState extends OperationRequest {
-  readonly request: IncomingRequest;
-  /** Start time, as in `performance.now()`. */
-  readonly startedAt: number;
-  /** Media type of the response; undefined if the client accepts none of the available types. */
-  readonly mediaType: string | undefined;
-  /** Path of the endpoint; undefined before it is known to be one. Any other path is data of the client. */
-  route?: string;
-  identity?: Identity;
-  /** State of the caller's rate limit; undefined if the caller has none, or before it is checked. */
-  allowance?: AdmissionAllowance | undefined;
-  /** Undefined if there is none, or before the caller is identified. */
-  trace?: ReturnType<Telemetry['startTrace']>;
-  /** Undefined before they are read. */
-  flags?: RequestFlags;
-  context?: GatewayContext;
-  operation?: Operation;
-}
-
-/** Counts the requests in flight, so that what they use is closed after them. */
-export class RunningRequests {
-  #running = 0;
-  readonly #idle = createCondition(() => this.#running === 0);
-
-  enter(): void {
-    this.#running += 1;
-  }
-
-  leave(): void {
-    this.#running -= 1;
-    this.#idle.check();
-  }
-
-  /** Counts a request until it has ended. */
-  track(request: Promise<unknown>): void {
-    this.enter();
-    const leave = () => this.leave();
-    void request.then(leave, leave);
-  }
-
-  finished(): Promise<void> {
-    return this.#idle.met();
-  }
-}
-
-type CreateRequestState = (request: IncomingRequest) => RequestState;
-
-export function createRequestStates(trustedProxies: GatewaySettings['trustedProxies']): CreateRequestState {
-  const negotiateMediaType = createNegotiateMediaType();
-  const addressOf = createAddressOf(trustedProxies);
-  return (request) => ({
-    request,
-    startedAt: performance.now(),
-    requestId: toRequestId(request.header(REQUEST_ID)),
-    mediaType: negotiateMediaType(request.header('accept')),
-    address: addressOf(request),
-    bypassesCache: bypassesCache(request),
-  });
-}
+import type { Auth } from '../../auth/authenticate.ts';
+import { type Identity, isVerified } from '../../auth/identity.ts';
+import type { Operation } from '../../documents/prepared-documents.ts';
+import { Refusal, type RefusalError } from '../../errors/codes.ts';
+import { createContextFactory, type GatewayContext } from '../../graphql/context.ts';
+import { isPromise } from '../../lib/promises.ts';
+import type { Scope } from '../../settings/scopes.ts';
+import { lazyRequest } from '../adapters/fetch-adapter.ts';
+import { pathOf, queryOf, readHead } from '../head.ts';
+import type { HandleRequest, IncomingRequest, OutgoingResponse } from '../message.ts';
+import { type Params, paramsFromBody, paramsFromQuery, parseBody, readBody, readFlags } from '../params.ts';
+import { createInFlightRequests } from './in-flight-requests.ts';
+import type { HttpParts, RequestState } from './parts.ts';
+import { createIdentifySession } from './sessions.ts';
 
 /** End of a request: the result of its execution, or the value that was thrown instead. */
 export type RequestEnd = { result: ExecutionResult } | { error: unknown };
@@ -92,40 +23,19 @@ export type RequestEnd = { result: ExecutionResult } | { error: unknown };
 /** Creates the response. Called exactly once per request, even if the client has disconnected. */
 export type Respond = (state: RequestState, end: RequestEnd) => OutgoingResponse;
 
-/** Parts of a gateway that its endpoints share. */
-export interface HttpParts {
-  readonly settings: GatewaySettings;
-  readonly logger: Logger;
-  readonly auth: Auth;
-  readonly cors: Cors;
-  /** Whether a `Host` is known. Pages of others could be an attacker's. */
-  readonly isKnownHost: (host: string | undefined) => boolean;
-  readonly upstreamSelector: UpstreamSelector;
-  readonly admission: Admission;
-  readonly createState: CreateRequestState;
-  readonly startTrace: Telemetry['startTrace'];
-}
-
 /**
  * Creates the function that handles every request to the GraphQL endpoint. Comments list the error statuses of each step. A step that may
  * finish at once returns a value or a promise, and only promises are awaited: each `await` takes a turn of the queue and memory.
  */
-export function createPipeline(
-  { settings, auth, upstreamSelector, admission, createState, startTrace }: HttpParts,
-  options: {
-    /** Undefined if only the header `Authorization` identifies callers. */
-    identifySession: ((request: IncomingRequest) => Promise<Identity | undefined>) | undefined;
-    inFlight: InFlightRequests;
-    trustedDocuments: TrustedDocuments;
-    createContext: CreateContext;
-    prepare: Prepare;
-    respond: Respond;
-  },
-): HandleRequest {
-  const { identifySession, inFlight, trustedDocuments, createContext, prepare, respond } = options;
+export function createPipeline(parts: HttpParts, respond: Respond): HandleRequest {
+  const { settings, auth, telemetry, trustedDocuments, prepare, upstreamSelector, admission, createState } = parts;
   const { endpoint, maxBodyBytes } = settings;
   const { authenticate, clientRules, missingCredential } = auth;
+  const { startTrace } = telemetry;
   const paths = upstreamSelector.pathsOf(endpoint);
+  const identifySession = createIdentifySession(parts);
+  const inFlight = createInFlightRequests(parts);
+  const createContext = createContextFactory(telemetry.receivers, parts);
 
   const modeOf = ({ clientKind }: Identity) => clientRules[clientKind].trustedDocuments;
 
@@ -147,7 +57,7 @@ export function createPipeline(
       state.identity = isPromise(authenticated) ? await authenticated : authenticated;
       const trace = startTrace(state);
       state.trace = trace;
-      const identity = withUpstream(state.identity, upstreamSelector.select(request, state.identity)); // 421
+      const identity = upstreamSelector.identify(request, state.identity); // 421
       state.identity = identity;
       const allowance = admission.take(identity); // 429
       state.allowance = isPromise(allowance) ? await allowance : allowance;

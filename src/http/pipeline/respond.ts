@@ -1,20 +1,20 @@
 // Turns the end of a request into its response, and records its log line, metrics and trace.
 
 import { type ExecutionResult, GraphQLError } from 'graphql';
-import type { Operation } from '../documents/prepared-documents.ts';
-import type { ClientError, CreateClientErrors, ToClientError } from '../errors/client-errors.ts';
-import { ERROR_CODES, Refusal, refusalErrors } from '../errors/codes.ts';
-import { isGraphQLError, UNREADABLE } from '../errors/located-error.ts';
-import type { GatewayContext } from '../graphql/context.ts';
-import { isRecord } from '../lib/is-record.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
-import type { Usage } from '../telemetry/usage.ts';
-import type { RateLimitState } from '../upstream/errors.ts';
+import { InvalidDocument } from '../../documents/engine.ts';
+import type { Operation } from '../../documents/prepared-documents.ts';
+import { ERROR_CODES, Refusal, refusalErrors } from '../../errors/codes.ts';
+import { isGraphQLError, UNREADABLE } from '../../errors/located-error.ts';
+import type { GatewayContext } from '../../graphql/context.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import type { Usage } from '../../telemetry/usage.ts';
+import type { RateLimitState } from '../../upstream/errors.ts';
+import type { UpstreamReport } from '../message.ts';
 import { type AdmissionAllowance, rateLimitHeaders } from './admission.ts';
-import { InvalidDocument } from './engine.ts';
-import type { HttpParts, RequestEnd, RequestState, Respond } from './pipeline.ts';
-import { readClientName } from './request/client-name.ts';
-import { headOf } from './response-head.ts';
+import { type ClientError, type CreateClientErrors, createClientErrors, type ToClientError } from './client-errors.ts';
+import type { HttpParts, RequestState } from './parts.ts';
+import type { RequestEnd, Respond } from './pipeline.ts';
+import { readClientName } from './request-headers.ts';
 
 interface Content {
   status: number;
@@ -32,11 +32,14 @@ const DEFAULT_TYPE = 'application/json; charset=utf-8';
 /**
  * Creates the function for the last step of every request. It converts errors, sets the status and headers, and charges the rate limit.
  */
-export function createRespond(
-  { settings: { maxResponseBytes }, admission, cors, startTrace }: HttpParts,
-  clientErrors: CreateClientErrors,
-  record: Telemetry['record'],
-): Respond {
+export function createRespond({
+  settings: { maxResponseBytes },
+  logger,
+  telemetry: { nameTenant, startTrace, record },
+  admission,
+  headOf,
+}: HttpParts): Respond {
+  const clientErrors = createClientErrors(logger, nameTenant);
   return (state, end) => {
     const { request, startedAt, requestId, mediaType = DEFAULT_TYPE, identity, allowance } = state;
     const { flags, context, operation } = state;
@@ -83,7 +86,7 @@ export function createRespond(
     };
     record(entry, trace);
     const own = { 'content-type': mediaType, ...limitHeaders(allowance, cost, usage, errors), ...headers };
-    return { status, headers: headOf(cors, request, own, requestId), body: text };
+    return { status, headers: headOf(request, own, requestId), body: text };
   };
 }
 
@@ -265,26 +268,6 @@ function findRetryAfter(errors: readonly ClientError[]): number | undefined {
   const limited = errors.filter(({ extensions }) => extensions.code === 'RATE_LIMITED');
   const waits = limited.flatMap(({ extensions }) => extensions.retryAfterSeconds ?? []);
   return waits.length === 0 ? undefined : Math.max(...waits);
-}
-
-/** Cost of an operation, in `extensions.upstream` of its response. */
-export interface UpstreamReport {
-  /** Calls that fields needed: as in the call budget, and items of bulk writes. */
-  calls: number;
-  /** Calls that used the response of an identical call, of another operation or another field. */
-  shared: number;
-  /** Calls that were answered from the cache, without a request. */
-  cached: number;
-  /** Requests that were sent again. Sent requests = calls - shared - cached - unsent + retries. */
-  retries: number;
-  /** Calls that failed before a request was sent. Absent if there are none. */
-  unsent?: number;
-  /** Calls that the service still permits in its current window; absent if it says nothing. */
-  rateLimitRemaining?: number;
-  /** Time during which at least one call was in flight, in milliseconds. */
-  ms: number;
-  /** Calls by field, such as `Query.workflows`. A call that several fields needed counts for each. */
-  fields: Record<string, number>;
 }
 
 /** Creates the report of an operation; undefined if its request doesn't ask for it. */

@@ -1,12 +1,10 @@
 // Counts the requests in flight, within the shares of callers and upstreams.
 
-import type { Logger } from 'pino';
-import type { Identity } from '../auth/identity.ts';
-import { gatewayOverloaded, type Refusal, refuse } from '../errors/codes.ts';
-import { logEpisodes } from '../lib/episodes.ts';
-import { createPerCredential } from '../lib/per-credential.ts';
-import type { GatewaySettings } from '../settings/settings.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { Identity } from '../../auth/identity.ts';
+import { gatewayOverloaded, type Refusal, refuse } from '../../errors/codes.ts';
+import { logEpisodes } from '../../lib/episodes.ts';
+import { createPerCredential } from '../../lib/per-credential.ts';
+import type { HttpParts } from './parts.ts';
 
 /** Share of one caller: four that send without end can't keep others out. */
 const CALLER_SHARE = 1 / 4;
@@ -28,19 +26,12 @@ interface UpstreamCount extends Count {
   readonly invented: Set<Identity>;
 }
 
-export type InFlightRequests = ReturnType<typeof createInFlightRequests>;
-
 /**
  * Counts the requests in flight, so that neither a caller nor a service that hangs takes the room of all others. It counts requests and not calls,
  * because a request that joins a call waits as long as the one that started it.
  */
-export function createInFlightRequests(
-  { maxInFlightRequests: total, upstreams }: GatewaySettings,
-  logger: Logger,
-  nameTenant: Telemetry['nameTenant'],
-  /** Whether an upstream knows an API key. */
-  knows: (upstreamName: string | undefined, credential: string | undefined) => boolean,
-) {
+export function createInFlightRequests({ settings, logger, telemetry, upstreams: services }: HttpParts) {
+  const { maxInFlightRequests: total, upstreams } = settings;
   const perCaller = Math.ceil(CALLER_SHARE * total);
   const perUpstream = upstreams === undefined ? total : Math.ceil(UPSTREAM_SHARE * total); // There is no other to leave the rest to.
   const maxInvented = Math.ceil(INVENTED_SHARE * perUpstream);
@@ -68,7 +59,7 @@ export function createInFlightRequests(
     callers.leave(callerId);
     noteRefused(`${limitOf} ${upstreamName}`, () => ({
       both: { limitOf, upstream: upstreamName },
-      first: { limit, ...(limitOf === 'caller' && credential && { tenant: nameTenant(credential) }) },
+      first: { limit, ...(limitOf === 'caller' && credential && { tenant: telemetry.nameTenant(credential) }) },
     }));
     const details = { retryAfterSeconds: RETRY_AFTER_SECONDS };
     switch (limitOf) {
@@ -106,7 +97,7 @@ export function createInFlightRequests(
         throw refuseFor('upstream', perUpstream, identity);
       }
       const { clientKind, credential, upstreamName } = identity;
-      if (upstream !== undefined && clientKind === 'server' && !knows(upstreamName, credential)) {
+      if (upstream !== undefined && clientKind === 'server' && !services.of(upstreamName).knows(credential)) {
         if (upstream.invented.size >= maxInvented) {
           throw refuseFor('unknown keys', maxInvented, identity);
         }

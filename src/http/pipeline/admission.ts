@@ -1,11 +1,11 @@
 // Applies the rate limits of clients, and reports them in headers.
 
-import type { Identity, RulesByClientKind } from '../auth/identity.ts';
-import { type Refusal, refuse } from '../errors/codes.ts';
-import { isPromise } from '../lib/promises.ts';
-import type { Allowance, RateLimiter } from '../rate-limits/rate-limiter.ts';
-import type { Usage } from '../telemetry/usage.ts';
-import type { RateLimitState } from '../upstream/errors.ts';
+import type { Identity, RulesByClientKind } from '../../auth/identity.ts';
+import { type Refusal, refuse } from '../../errors/codes.ts';
+import { isPromise } from '../../lib/promises.ts';
+import type { Allowance, RateLimiter } from '../../rate-limits/rate-limiter.ts';
+import type { Usage } from '../../telemetry/usage.ts';
+import type { RateLimitState } from '../../upstream/errors.ts';
 
 /** State of a rate limit, with the time in which one call is refilled. */
 export type AdmissionAllowance = Allowance & { secondsPerCall: number };

@@ -1,10 +1,10 @@
-// Decides which web pages of other origins may send requests and read responses (CORS).
+// Puts the heads of responses together, and decides which web pages of other origins may send requests and read responses (CORS).
 
 import type { Logger } from 'pino';
-import type { ClientKind, ClientRules, RulesByClientKind } from '../auth/identity.ts';
-import { limitLines } from '../lib/line-limit.ts';
-import { toPrintable } from '../lib/text.ts';
-import type { IncomingRequest, OutgoingResponse } from './message.ts';
+import type { ClientKind, ClientRules, RulesByClientKind } from '../../auth/identity.ts';
+import { limitLines } from '../../lib/line-limit.ts';
+import { toPrintable } from '../../lib/text.ts';
+import { type IncomingRequest, type OutgoingResponse, REQUEST_ID, toRequestId } from '../message.ts';
 
 /** Response headers that web pages may read. */
 const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset';
@@ -13,15 +13,13 @@ const NO_HEADERS: OutgoingResponse['headers'] = {};
 
 const VARIES: OutgoingResponse['headers'] = { vary: 'Origin' };
 
-export type Cors = ReturnType<typeof createCors>;
-
 /**
- * Creates the rules of CORS. They log a warning for each origin that is not allowed.
+ * Creates the heads of responses, with the rules of CORS. They log a warning for each origin that is not allowed.
  *
  * @param clientRules exact origins from which web pages may send each kind of credential
  * @param monotonicNow returns the time in milliseconds. @default performance.now
  */
-export function createCors(
+export function createResponseHeads(
   clientRules: RulesByClientKind,
   logger: Pick<Logger, 'warn'>,
   monotonicNow = () => performance.now(),
@@ -56,8 +54,25 @@ export function createCors(
   }
 
   return {
-    headers: corsHeaders,
-    allows,
+    /**
+     * Returns the headers that every response has, also one that refuses the request, and its own.
+     *
+     * @param own headers of the response itself. @default none
+     * @param requestId id of the request. @default that of the client, or a new one
+     */
+    headOf(
+      request: IncomingRequest,
+      own: OutgoingResponse['headers'] = NO_HEADERS,
+      requestId = toRequestId(request.header(REQUEST_ID)),
+    ): OutgoingResponse['headers'] {
+      const common = corsHeaders(request);
+      // Caches must not store a response: those of one path differ by credential and body.
+      const head = { 'cache-control': 'no-store', [REQUEST_ID]: requestId, ...common, ...own };
+      return own.vary === undefined || common.vary === undefined
+        ? head
+        : { ...head, vary: `${own.vary}, ${common.vary}` };
+    },
+    allowsOrigin: allows,
     /** Responds to a preflight. The origins of all kinds of clients are allowed, because a preflight contains no credential. */
     preflight(request: IncomingRequest): OutgoingResponse {
       const origin = request.header('origin');

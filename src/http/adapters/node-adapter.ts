@@ -1,22 +1,18 @@
 // Connects the gateway to `node:http`, the same interface of `node:http2`, and frameworks based on them.
 
-import type { OutgoingHttpHeaders } from 'node:http';
-import type { Writable } from 'node:stream';
-import { bodyTooLarge } from '../errors/codes.ts';
-import { memoize } from '../lib/memoize.ts';
-import { Abort } from '../lib/signal.ts';
+import { bodyTooLarge } from '../../errors/codes.ts';
+import { memoize } from '../../lib/memoize.ts';
+import { Abort } from '../../lib/signal.ts';
 import {
   type HandleRequest,
   type IncomingRequest,
   type NodeMessage,
+  type NodeReply,
   type OutgoingResponse,
+  type RunningRequests,
   schemeOf,
-} from './message.ts';
-import { bodyAlreadyRead, decodeBody, requestAborted, toBytes } from './params.ts';
-import type { RunningRequests } from './pipeline.ts';
-
-/** Response of `node:http` or `node:http2`. */
-export type NodeReply = Writable & { writeHead(status: number, headers: OutgoingHttpHeaders): unknown };
+} from '../message.ts';
+import { bodyAlreadyRead, decodeBody, requestAborted, toBytes } from '../params.ts';
 
 export function createListener(handle: HandleRequest, running: RunningRequests) {
   const isValidHost = createHostCheck();

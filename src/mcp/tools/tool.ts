@@ -30,21 +30,19 @@ import {
   visit,
   visitWithTypeInfo,
 } from 'graphql';
-import { sha256Of } from '../documents/manifest.ts';
-import { createFindMissingScopes, type FindMissingScopes } from '../documents/required-scopes.ts';
-import { collectFields, fragmentsOf } from '../executor/selections.ts';
+import { sha256Of } from '../../documents/manifest.ts';
+import type { Operation } from '../../documents/prepared-documents.ts';
+import { collectFields, fragmentsOf } from '../../executor/selections.ts';
 
 /** Operation of a trusted document that AI agents can call. */
-export interface Tool {
+export interface Tool extends Pick<Operation, 'type' | 'findMissingScopes'> {
   name: string;
-  type: 'query' | 'mutation';
   description: string;
   inputSchema: ObjectSchema;
   /** Schema of the GraphQL response to a call that succeeds or fails. */
   outputSchema: JsonSchema & { type: 'object' };
   /** Hints for the people and programs that decide about a call. `destructiveHint`: whether it may change or delete what exists; absent for reads. */
   annotations: { readOnlyHint: boolean; destructiveHint?: boolean };
-  findMissingScopes: FindMissingScopes;
   text: string;
   /** SHA-256 of the text, by which requests refer to it. */
   hash: string;
@@ -53,17 +51,16 @@ export interface Tool {
 /** Creates a tool from a valid document with one operation, which has a name. */
 export function createTool(
   name: string,
-  operation: OperationDefinitionNode,
+  { node, type, findMissingScopes }: Operation,
   { document, text, schema }: { document: DocumentNode; text: string; schema: GraphQLSchema },
 ): Tool {
-  const type = operation.operation === 'mutation' ? 'mutation' : 'query';
-  const fields = rootFieldsOf(operation, schema);
+  const fields = rootFieldsOf(node, schema);
   return {
     name,
     type,
-    description: readComment(operation) || describe(fields) || `Executes the ${type} ${name}.`,
-    inputSchema: toInputSchema(operation, document, schema),
-    outputSchema: toOutputSchema(operation, { document, text, schema }),
+    description: readComment(node) || describe(fields) || `Executes the ${type} ${name}.`,
+    inputSchema: toInputSchema(node, document, schema),
+    outputSchema: toOutputSchema(node, { document, text, schema }),
     annotations:
       type === 'query'
         ? { readOnlyHint: true }
@@ -71,7 +68,7 @@ export function createTool(
             readOnlyHint: false,
             destructiveHint: fields.length === 0 || !fields.every(({ extensions }) => 'addsOnly' in extensions),
           },
-    findMissingScopes: createFindMissingScopes(schema, document, operation),
+    findMissingScopes,
     text,
     hash: sha256Of(text),
   };

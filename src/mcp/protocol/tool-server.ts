@@ -3,16 +3,17 @@
 import { createRequire } from 'node:module';
 import type { CallToolResult, Server } from '@modelcontextprotocol/server';
 import { type GraphQLSchema, isEnumType, isInterfaceType } from 'graphql';
-import type { Identity } from '../auth/identity.ts';
-import { bodyTooLarge, ERROR_CODES, type ErrorCodeEntry, isErrorCode, refuse } from '../errors/codes.ts';
-import { type HandleRequest, type IncomingRequest, REQUEST_ID } from '../http/message.ts';
-import type { RunningRequests } from '../http/pipeline.ts';
-import { VERSION } from '../lib/installation.ts';
-import { isRecord } from '../lib/is-record.ts';
-import type { Signal } from '../lib/signal.ts';
-import { withoutMarkdown } from '../lib/text.ts';
+import type { Identity } from '../../auth/identity.ts';
+import { bodyTooLarge, ERROR_CODES, type ErrorCodeEntry, isErrorCode, refuse } from '../../errors/codes.ts';
+import type { Http } from '../../http/http.ts';
+import { type IncomingRequest, REQUEST_ID } from '../../http/message.ts';
+import { VERSION } from '../../lib/installation.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import type { Signal } from '../../lib/signal.ts';
+import { withoutMarkdown } from '../../lib/text.ts';
+import type { ToolFiles } from '../tool-files.ts';
+import type { Tool } from '../tools/tool.ts';
 import { findJsonProblem } from './messages.ts';
-import type { Tool } from './tool.ts';
 
 /** Shown to agents. Text from the service must not pass for instructions. */
 const INSTRUCTIONS =
@@ -40,10 +41,9 @@ export const loadProtocol = (): typeof import('@modelcontextprotocol/server') =>
  * server; arguments are validated with the operation's variables.
  */
 export function createToolServers(
-  { tools, maxResultBytes }: { tools(): readonly Tool[]; maxResultBytes: number },
+  { tools, maxResultBytes }: ToolFiles,
   schema: GraphQLSchema,
-  pipeline: HandleRequest,
-  running: RunningRequests,
+  { pipeline, running }: Pick<Http, 'pipeline' | 'running'>,
 ): CreateToolServer {
   const failures = failuresOf(schema);
   const { Server, ProtocolError, ProtocolErrorCode } = loadProtocol();

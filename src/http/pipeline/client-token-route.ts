@@ -1,29 +1,25 @@
 // Answers requests for client tokens from servers with a tenant's API key.
 
 import type { Logger } from 'pino';
-import type { Auth } from '../auth/authenticate.ts';
-import { isCredential, normalizeScheme } from '../auth/identity.ts';
-import { Refusal, refusalErrors, refuse } from '../errors/codes.ts';
-import { toLoggedError } from '../errors/logged-error.ts';
-import type { RateLimiter } from '../rate-limits/rate-limiter.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
+import { isCredential, normalizeScheme } from '../../auth/identity.ts';
+import { Refusal, refusalErrors, refuse } from '../../errors/codes.ts';
+import { toLoggedError } from '../../errors/logged-error.ts';
+import { CLIENT_TOKENS_PATH, requireJson } from '../head.ts';
+import { type IncomingRequest, REQUEST_ID, type Route, toRequestId } from '../message.ts';
+import { parseBody, readBody } from '../params.ts';
 import { rateLimited } from './admission.ts';
-import { requireJson } from './head.ts';
-import { type HandleRequest, type IncomingRequest, REQUEST_ID, toRequestId } from './message.ts';
-import { parseBody, readBody } from './params.ts';
-import type { HttpParts } from './pipeline.ts';
-import { headOf } from './response-head.ts';
+import type { HttpParts } from './parts.ts';
 
 const MAX_BODY_BYTES = 16 * 1024;
 
-/** Creates the route. It logs one line per request. */
-export function createClientTokenRoute(
-  clientTokens: NonNullable<Auth['clientTokens']>,
-  limiter: RateLimiter,
-  { cors, upstreamSelector, logger }: HttpParts,
-  audit: Telemetry['audit'],
-): HandleRequest {
-  const { tenantKeys, rateLimit } = clientTokens;
+/** Creates the route, which logs one line per request; undefined if no tokens are issued. */
+export function createClientTokenRoute(parts: HttpParts): Route | undefined {
+  const { auth, headOf, limiter, logger, telemetry, upstreamSelector } = parts;
+  const { clientTokens } = auth;
+  if (clientTokens === undefined) {
+    return undefined;
+  }
+  const { tenantKeys, rateLimit, issue: sign } = clientTokens;
 
   async function issue(request: IncomingRequest) {
     if (request.method !== 'POST') {
@@ -42,21 +38,21 @@ export function createClientTokenRoute(
     const upstreamName = tenantKeys.upstreamOf(tenant);
     upstreamSelector.select(request, { clientKind: 'browser', upstreamName }); // Rejects the address of another upstream.
     requireJson(request);
-    return clientTokens.issue(tenant, parseBody(await readBody(request, MAX_BODY_BYTES)));
+    return sign(tenant, parseBody(await readBody(request, MAX_BODY_BYTES)));
   }
 
-  return async (request) => {
+  async function route(request: IncomingRequest) {
     const requestId = toRequestId(request.header(REQUEST_ID));
     const respond = (status: number, body: object, headers: Readonly<Record<string, string>> = {}) => ({
       status,
-      headers: headOf(cors, request, { 'content-type': 'application/json', ...headers }, requestId),
+      headers: headOf(request, { 'content-type': 'application/json', ...headers }, requestId),
       body: JSON.stringify(body),
     });
     try {
       const { subject, ...token } = await issue(request);
       const { tenant, scopes, expiresInSeconds } = token;
       const issued = { requestId, tenant, subject, scopes, expiresInSeconds };
-      if (audit?.noteToken(issued) === false) {
+      if (telemetry.audit?.noteToken(issued) === false) {
         const message = 'No token was issued, because the gateway cannot record it.';
         throw refuse('AUDIT_UNAVAILABLE', message, { retryAfterSeconds: 1 });
       }
@@ -68,7 +64,9 @@ export function createClientTokenRoute(
       logger.info({ requestId, code: errors[0]?.code, httpStatus: status }, 'client token refused');
       return respond(status, { errors: refusalErrors(refusal, { requestId }) }, headers);
     }
-  };
+  }
+
+  return { paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH), route };
 }
 
 function unexpected(logger: Logger, requestId: string, error: unknown): Refusal {

@@ -3,16 +3,22 @@
 import { randomUUID } from 'node:crypto';
 import { type GraphQLError, Kind, type SourceLocation } from 'graphql';
 import type { Logger } from 'pino';
-import { createCredentialFilter } from '../lib/credential-filter.ts';
-import { logEpisodes } from '../lib/episodes.ts';
-import { isRecord } from '../lib/is-record.ts';
-import { memoize } from '../lib/memoize.ts';
-import { InvalidCall } from '../upstream/endpoint.ts';
-import { describeCause, isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
-import type { WriteOutcome } from '../upstream/failures.ts';
-import type { ErrorCode, RefusalError } from './codes.ts';
-import { DocumentError, isGraphQLError, isInvalidValueError, truncateMessage, UNREADABLE } from './located-error.ts';
-import { toLoggedError } from './logged-error.ts';
+import type { ErrorCode, RefusalError } from '../../errors/codes.ts';
+import {
+  DocumentError,
+  isGraphQLError,
+  isInvalidValueError,
+  truncateMessage,
+  UNREADABLE,
+} from '../../errors/located-error.ts';
+import { toLoggedError } from '../../errors/logged-error.ts';
+import { createCredentialFilter } from '../../lib/credential-filter.ts';
+import { logEpisodes } from '../../lib/episodes.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import { memoize } from '../../lib/memoize.ts';
+import { InvalidCall } from '../../upstream/endpoint.ts';
+import { describeCause, isUpstreamError, type UpstreamError } from '../../upstream/errors.ts';
+import type { WriteOutcome } from '../../upstream/failures.ts';
 
 /** The `extensions` of errors in responses. Errors never have other members. */
 interface ClientExtensions extends Omit<RefusalError, 'message'> {

@@ -67,9 +67,6 @@ export function toInfoVariables(variables: Variables): GraphQLResolveInfo['varia
   return values as GraphQLResolveInfo['variableValues'];
 }
 
-export const variablesOf = ({ variableValues }: Pick<GraphQLResolveInfo, 'variableValues'>): Variables =>
-  variableValues instanceof Variables ? variableValues : new Variables({ ...variableValues });
-
 /** Coerces a literal. Returns undefined if it is invalid. `valueFromAST` of 17 rounds ids, and 16 does not have its successor. */
 export const coerceLiteral = (node: ValueNode, type: GraphQLInputType, variables?: Variables): unknown =>
   installed.coerceInputLiteral === undefined

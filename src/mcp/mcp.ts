@@ -1,33 +1,38 @@
 // Serves tools to AI agents with the Model Context Protocol (MCP), over HTTP and streams.
 
 import { createRequire } from 'node:module';
-import { Readable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
+import type { GraphQLSchema } from 'graphql';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
 import { refuse } from '../errors/codes.ts';
-import { pathOf, readHead } from '../http/head.ts';
-import { type IncomingRequest, type OutgoingResponse, toRequestId } from '../http/message.ts';
+import { MCP_PATH, pathOf, readHead } from '../http/head.ts';
+import type { Http } from '../http/http.ts';
+import { type IncomingRequest, type OutgoingResponse, RunningRequests, toRequestId } from '../http/message.ts';
 import { parseBody, readBody } from '../http/params.ts';
-import { type HttpParts, type Respond, RunningRequests } from '../http/pipeline.ts';
-import { headOf } from '../http/response-head.ts';
-import { withUpstream } from '../http/select-upstream.ts';
 import { isRecord } from '../lib/is-record.ts';
-import { findMessageProblem, type McpStreams } from './messages.ts';
-import { type CreateToolServer, loadProtocol } from './tool-server.ts';
+import { findMessageProblem } from './protocol/messages.ts';
+import { type CreateToolServer, createToolServers, loadProtocol } from './protocol/tool-server.ts';
+import type { ToolFiles } from './tool-files.ts';
 
-/** Path at which AI agents call tools. */
-export const MCP_PATH = '/mcp';
+/** Streams to one client, such as standard input and output. Part of the package's types, so this file must not need the types of an optional package. */
+export interface McpStreams {
+  input: Readable;
+  output: Writable;
+  /** Credential of the client, as in the header `Authorization`. */
+  authorization: string;
+  /** Ends the connection when it is aborted, and cancels calls in flight. @default none */
+  signal?: AbortSignal | undefined;
+}
 
 /** Creates the tools for AI agents. Both ways to call them differ only in how messages arrive. Calls go through the pipeline. */
-export function createMcp(
-  { settings, upstreamSelector, admission, cors, isKnownHost, createState, auth, logger }: HttpParts,
-  createToolServer: CreateToolServer,
-  respond: Respond,
-) {
+export function createMcp(http: Http, tools: ToolFiles, schema: GraphQLSchema) {
+  const { settings, upstreamSelector, admission, allowsOrigin, headOf, isKnownHost, createState, auth, logger } = http;
   const { endpoint, maxBodyBytes } = settings;
   const paths = upstreamSelector.pathsOf(MCP_PATH);
   const { createMcpHandler } = loadProtocol();
+  const createToolServer = createToolServers(tools, schema, http);
 
   /** @throws {Refusal} METHOD_NOT_ALLOWED, FORBIDDEN, or one of `readHead` */
   function checkHead(request: IncomingRequest): void {
@@ -39,7 +44,7 @@ export function createMcp(
     const { scheme, host } = request;
     const origin = request.header('origin');
     const isOwn = origin === `${scheme}://${host}` && isKnownHost(host);
-    if (origin !== undefined && !isOwn && !cors.allows(origin)) {
+    if (origin !== undefined && !isOwn && !allowsOrigin(origin)) {
       throw refuse(
         'FORBIDDEN',
         'Pages of this origin may not call tools. Add it to clients.server.corsOrigins or clients.browser.corsOrigins.',
@@ -58,7 +63,7 @@ export function createMcp(
       if (authenticated.clientKind === 'anonymous') {
         throw auth.missingCredential(); // Clients ask for one when they connect.
       }
-      const identity = withUpstream(authenticated, upstreamSelector.select(request, authenticated));
+      const identity = upstreamSelector.identify(request, authenticated);
       state.identity = identity;
       const parsedBody = parseBody(await readBody(request, maxBodyBytes));
       if (Array.isArray(parsedBody)) {
@@ -92,10 +97,10 @@ export function createMcp(
       const { connection: _, 'cache-control': __, ...own } = Object.fromEntries(response.headers);
       const body = new Uint8Array(await response.arrayBuffer()); // It may have the form of a stream, but ends with the last result.
       logger[hasOwnLine ? 'debug' : 'info']({ requestId, method, httpStatus: response.status }, 'mcp');
-      const headers = headOf(cors, request, own, requestId);
+      const headers = headOf(request, own, requestId);
       return { status: response.status, headers, body: body.length === 0 ? undefined : body };
     } catch (error) {
-      return respond(state, { error });
+      return http.respond(state, { error });
     }
   }
 

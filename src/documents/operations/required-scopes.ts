@@ -17,11 +17,11 @@ import {
   visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { findConditionVariables, fragmentsOf } from '../executor/selections.ts';
-import { scopesOfField, scopesOfType } from '../graphql/scopes.ts';
-import { isRecord } from '../lib/is-record.ts';
-import { memoizeByObject } from '../lib/memoize.ts';
-import type { Scope } from '../settings/scopes.ts';
+import { findConditionVariables, fragmentsOf } from '../../executor/selections.ts';
+import { scopesOfField, scopesOfType } from '../../graphql/scopes.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import { memoizeByObject } from '../../lib/memoize.ts';
+import type { Scope } from '../../settings/scopes.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
 

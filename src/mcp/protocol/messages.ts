@@ -1,7 +1,6 @@
 // Rejects messages of AI agents that are unsafe or slow to process.
 
-import type { Readable, Writable } from 'node:stream';
-import { isRecord } from '../lib/is-record.ts';
+import { isRecord } from '../../lib/is-record.ts';
 
 /**
  * Maximum values of a message besides the arguments of a call. The protocol's package writes a problem of 270 bytes for each value of a wrong type, at
@@ -11,16 +10,6 @@ const MAX_VALUES = 200;
 
 /** Maximum length of a message's id, which the response repeats. Clients send numbers or UUIDs. */
 const MAX_ID_LENGTH = 256;
-
-/** Streams to one client, such as standard input and output. Part of the package's types, so this file must not need the types of an optional package. */
-export interface McpStreams {
-  input: Readable;
-  output: Writable;
-  /** Credential of the client, as in the header `Authorization`. */
-  authorization: string;
-  /** Ends the connection when it is aborted, and cancels calls in flight. @default none */
-  signal?: AbortSignal | undefined;
-}
 
 /** Returns why a message is not accepted, as a clause; undefined if it is. */
 export function findMessageProblem(message: unknown): string | undefined {

@@ -10,15 +10,13 @@ import {
   Kind,
 } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
-import { listDeprecated } from '../documents/deprecated-usage.ts';
-import { type Operation, type PreparedDocument, PreparedDocuments } from '../documents/prepared-documents.ts';
-import { limitExceeded, useDocumentLimits } from '../documents/validate.ts';
 import { refuse } from '../errors/codes.ts';
-import { createExecutor, type ExecuteInputs, type ExecuteResult } from '../executor/execute.ts';
-import { earlyEnd, FIXED_LIMITS } from '../executor/result-limits.ts';
+import { createExecutor, type ExecuteInputs, type ExecuteResult, untilDeadline } from '../executor/execute.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import { Deadline } from '../lib/signal.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
+import { type Operation, type PreparedDocument, PreparedDocuments } from './prepared-documents.ts';
+import { limitExceeded, listDeprecated, useDocumentLimits } from './validate.ts';
 
 interface PreparedOperation {
   readonly operation: Operation;
@@ -87,7 +85,7 @@ export function createEngine(
     return {
       operation,
       execute: (variableValues) =>
-        untilDeadline(context, operation, async () => {
+        untilDeadline(context.deadline, operation.type === 'mutation', async () => {
           const contextValue = await contextFactory();
           const args = { schema: currentSchema, document: document.node, operationName, contextValue, variableValues };
           return requireSingleResult(await executeFn(args));
@@ -143,7 +141,7 @@ type ExecuteOperation = (operation: Operation, inputs: ExecuteInputs) => Execute
 /** Creates the function that executes every operation. Rules about an operation with its variables belong here; those about documents are plugins. */
 function createExecuteOperation(settings: GatewaySettings): ExecuteOperation {
   const { maxResponseBytes, introspection, maxFields } = settings;
-  const executePlans = createExecutor({ ...FIXED_LIMITS, maxResponseBytes, hideSuggestions: !introspection });
+  const executePlans = createExecutor({ maxResponseBytes, hideSuggestions: !introspection });
   return (operation, inputs) => {
     checkRepresentations(operation, inputs.variableValues ?? {}, maxFields);
     const { deadline }: { deadline?: unknown } = Object(inputs.contextValue);
@@ -181,21 +179,6 @@ function resolveOperation(document: PreparedDocument, { params, request }: Gatew
   }
   return operation;
 }
-
-/** Runs an execution with hooks, which may never end. */
-const untilDeadline = (
-  { deadline }: GatewayContext,
-  { type }: Operation,
-  execute: () => Promise<ExecutionResult>,
-): Promise<ExecutionResult> =>
-  new Promise<ExecutionResult>((resolve, reject) => {
-    const end = () => resolve({ data: null, errors: [earlyEnd(type === 'mutation')] });
-    const waiting = { stop: () => void setImmediate(() => setImmediate(end)) }; // The executor ends one turn earlier, with what is complete.
-    deadline.add(waiting);
-    void execute()
-      .then(resolve, reject)
-      .finally(() => deadline.remove(waiting));
-  });
 
 /** Returns the result of an execution. Plugins could have replaced it with a stream or another value. */
 function requireSingleResult(result: unknown): ExecutionResult {

@@ -15,7 +15,7 @@ import {
   OperationTypeNode,
   type ResponsePath,
 } from 'graphql';
-import { locate, toOperationError } from '../errors/located-error.ts';
+import { locate, toOperationError } from '../../errors/located-error.ts';
 import type { Variables } from './graphql-js.ts';
 import { earlyEnd, type Limits, outcomeError, STOPPED, type StopReason, stopError } from './result-limits.ts';
 

@@ -1,8 +1,8 @@
 // Measures the operations of a document, and finds the first limit that one exceeds.
 
 import { type DocumentNode, type FieldNode, Kind, type OperationDefinitionNode, type SelectionSetNode } from 'graphql';
-import { fragmentsOf } from '../executor/selections.ts';
-import type { GatewaySettings } from '../settings/settings.ts';
+import { fragmentsOf } from '../../executor/selections.ts';
+import type { GatewaySettings } from '../../settings/settings.ts';
 
 export type DocumentLimits = Pick<GatewaySettings, 'maxDepth' | 'maxRootFields' | 'maxFields'>;
 
