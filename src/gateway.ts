@@ -189,15 +189,13 @@ export function buildGateway(
 
   // Upstream, after all that can be invalid: what is opened here stays open until it is disposed.
   const telemetry = createTelemetry(settings, current.telemetry, auth.tenantOf, logger, now);
-  const { circuitReporterOf, deviationReporterOf } = telemetry;
   const upstreams = new Upstreams(settings, {
     ...deps,
+    ...telemetry.reporters,
     logger,
     now,
     endpoints: endpointsOf(schema),
     cacheStores: current.cacheStores,
-    circuitReporterOf,
-    deviationReporterOf,
   });
   const limiter = current.rateLimiters.open(settings.rateLimits.store);
   const watched = [...trustedDocuments.files, ...upstreams.files, ...auth.files];

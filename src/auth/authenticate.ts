@@ -7,7 +7,6 @@ import type { GatewaySettings } from '../settings/settings.ts';
 import {
   ANONYMOUS,
   AuthenticationError,
-  type ClaimMismatch,
   createClientRules,
   type Identity,
   isCredential,
@@ -15,17 +14,10 @@ import {
 } from './identity.ts';
 import type { RemoteKeys } from './signing-keys.ts';
 import type { TenantKeys } from './tenants.ts';
-import { type BrowserAccess, createBrowserAccess } from './tokens/browser-access.ts';
+import { createBrowserAccess } from './tokens/browser-access.ts';
 import { type Person, toPerson } from './tokens/token-verifier.ts';
 
 export type Scheme = 'ApiKey' | 'Bearer';
-
-/**
- * Identifies the caller by the `Authorization` header. Without one, the caller is anonymous.
- *
- * @param requestId id of the request, for the log
- */
-type Authenticate = (authorization: string | undefined, requestId?: string) => Identity | Promise<Identity>;
 
 export type Auth = ReturnType<typeof createAuth>;
 
@@ -47,51 +39,13 @@ export function createAuth(
     scheme === 'ApiKey' ? settings.clients.server !== false : browser !== undefined;
   const schemes = (['ApiKey', 'Bearer'] as const).filter(isServed);
 
-  return {
-    /** Accepted schemes of the header `Authorization`. */
-    schemes,
-    clientRules: createClientRules(settings),
-    authenticate: createAuthenticate(schemes, browser, logger),
-    /** Creates the refusal of a request that needs a credential, and has none. */
-    missingCredential: (): Refusal =>
-      refuse('UNAUTHENTICATED', malformed(schemes, 'missing').message, { headers: challenge(schemes) }),
-    /** Returns the identity of a person who is signed in at the host, as `identityOf` does. Undefined if browsers are not served. */
-    identifyPerson:
-      browser &&
-      ((session: Parameters<typeof toPerson>[0]) => identityOf(toPerson(session, browser.ceiling), browser.tenantKeys)),
-    clientTokens: browser?.clientTokens,
-    /** Returns the tenant that an API key belongs to, if it is one of the configuration's. */
-    tenantOf: (credential: string) => browser?.tenantKeys.tenantOf(credential),
-    files: browser?.files ?? [],
-  };
-}
-
-/** Value of `Retry-After` while an issuer's signing keys are unavailable. */
-const KEYS_RETRY_SECONDS = 5;
-
-/** `Bearer`, one space, and three Base64 parts separated by dots (RFC 6750, 2.1; RFC 7519). */
-const BEARER = /^Bearer ([\w-]+\.[\w-]+\.[\w-]*)$/;
-
-/**
- * Creates the step that rejects malformed, forged and expired credentials with UNAUTHENTICATED or SIGN_IN_UNAVAILABLE.
- *
- * @param schemes accepted schemes
- * @param browser what turns a token into an identity; undefined if tokens are not accepted
- */
-function createAuthenticate(
-  schemes: readonly Scheme[],
-  browser: BrowserAccess | undefined,
-  logger: Logger,
-): Authenticate {
-  const servesServers = schemes.includes('ApiKey');
-
   /** Returns the identity if nothing has to be verified. */
   function identifyNow(authorization: string | undefined): Identity | undefined {
     if (authorization === undefined) {
       return ANONYMOUS;
     }
     if (isCredential(authorization)) {
-      return servesServers
+      return schemes.includes('ApiKey')
         ? {
             clientKind: 'server',
             credential: authorization,
@@ -124,12 +78,6 @@ function createAuthenticate(
     return identity;
   }
 
-  function logMismatch({ claim, found, expected }: ClaimMismatch, requestId: string | undefined): void {
-    const text = typeof found === 'object' ? JSON.stringify(found) : found;
-    const printable = text && toPrintable(text);
-    logger.debug({ requestId, claim, found: printable, expected }, 'a token was issued for another gateway');
-  }
-
   async function verify(authorization: string, requestId: string | undefined): Promise<Identity> {
     try {
       return await identify(authorization);
@@ -138,17 +86,48 @@ function createAuthenticate(
         throw error;
       }
       if (error.mismatch !== undefined) {
-        logMismatch(error.mismatch, requestId);
+        const { claim, found, expected } = error.mismatch;
+        const text = typeof found === 'object' ? JSON.stringify(found) : found;
+        const printable = text && toPrintable(text);
+        logger.debug({ requestId, claim, found: printable, expected }, 'a token was issued for another gateway');
       }
       throw toRefusal(error, authorization, schemes);
     }
   }
 
-  return (header, requestId) => {
-    const authorization = header && normalizeScheme(header);
-    return identifyNow(authorization) ?? verify(authorization ?? '', requestId);
+  return {
+    /** Accepted schemes of the header `Authorization`. */
+    schemes,
+    clientRules: createClientRules(settings),
+    /**
+     * Identifies the caller by the `Authorization` header. Without one, the caller is anonymous.
+     *
+     * @param requestId id of the request, for the log
+     * @throws {Refusal} UNAUTHENTICATED or SIGN_IN_UNAVAILABLE
+     */
+    authenticate(header: string | undefined, requestId?: string): Identity | Promise<Identity> {
+      const authorization = header && normalizeScheme(header);
+      return identifyNow(authorization) ?? verify(authorization ?? '', requestId);
+    },
+    /** Creates the refusal of a request that needs a credential, and has none. */
+    missingCredential: (): Refusal =>
+      refuse('UNAUTHENTICATED', malformed(schemes, 'missing').message, { headers: challenge(schemes) }),
+    /** Returns the identity of a person who is signed in at the host, as `identityOf` does. Undefined if browsers are not served. */
+    identifyPerson:
+      browser &&
+      ((session: Parameters<typeof toPerson>[0]) => identityOf(toPerson(session, browser.ceiling), browser.tenantKeys)),
+    clientTokens: browser?.clientTokens,
+    /** Returns the tenant that an API key belongs to, if it is one of the configuration's. */
+    tenantOf: (credential: string) => browser?.tenantKeys.tenantOf(credential),
+    files: browser?.files ?? [],
   };
 }
+
+/** Value of `Retry-After` while an issuer's signing keys are unavailable. */
+const KEYS_RETRY_SECONDS = 5;
+
+/** `Bearer`, one space, and three Base64 parts separated by dots (RFC 6750, 2.1; RFC 7519). */
+const BEARER = /^Bearer ([\w-]+\.[\w-]+\.[\w-]*)$/;
 
 /** Returns undefined if the gateway has no API key of the tenant, or the tenant has moved to another upstream than the token's. */
 function identityOf(token: Person, tenantKeys: TenantKeys): Identity | undefined {

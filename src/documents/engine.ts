@@ -39,28 +39,26 @@ export class InvalidDocument extends Error {
   }
 }
 
-/** Notes the deprecated elements of a schema before they are used. */
-type DeclareDeprecated = (coordinates: readonly string[]) => void;
-
 /**
  * Creates the engine. The pipeline handles HTTP.
  *
  * Yoga validates each document once. Afterwards its hooks, which cost more than execution, are skipped, unless the host has plugins.
+ *
+ * @param declareDeprecated called with the deprecated elements of a schema before they are used
+ * @throws {TypeError} if a plugin has a hook that never runs
  */
 export function createEngine(
   schema: GraphQLSchema,
   settings: GatewaySettings,
-  declareDeprecated: DeclareDeprecated,
+  declareDeprecated: (coordinates: readonly string[]) => void,
   plugins: readonly HostPlugin[],
 ) {
   const documents = new PreparedDocuments(schema);
   const executeOperation = createExecuteOperation(settings);
+  const executeDocument = createExecuteDocument(documents, executeOperation);
   const yoga = createYoga<object, GatewayContext>({
     schema,
-    plugins: [
-      ...ownPlugins(documents, createExecuteDocument(documents, executeOperation), settings, declareDeprecated),
-      ...plugins.map(checkPlugin),
-    ],
+    plugins: [...ownPlugins(documents, executeDocument, settings, declareDeprecated), ...plugins.map(checkPlugin)],
     parserAndValidationCache: documents.parserCaches,
     maskedErrors: false, // createClientErrors masks.
     logging: false,
@@ -119,7 +117,7 @@ const ownPlugins = (
   documents: PreparedDocuments,
   executeDocument: (args: ExecutionArgs) => ExecuteResult,
   settings: GatewaySettings,
-  declareDeprecated: DeclareDeprecated,
+  declareDeprecated: (coordinates: readonly string[]) => void,
 ): HostPlugin[] => [
   { onExecute: ({ setExecuteFn }) => setExecuteFn(executeDocument) },
   useDocumentLimits(settings),

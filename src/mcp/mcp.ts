@@ -4,8 +4,6 @@ import { createRequire } from 'node:module';
 import { Readable, type Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { GraphQLSchema } from 'graphql';
-import type { Logger } from 'pino';
-import type { Identity } from '../auth/identity.ts';
 import { refuse } from '../errors/codes.ts';
 import { MCP_PATH, pathOf, readHead } from '../http/head.ts';
 import type { Http } from '../http/http.ts';
@@ -112,10 +110,7 @@ export function createMcp(http: Http, tools: ToolFiles, schema: GraphQLSchema) {
      *
      * @throws {Refusal} UNAUTHENTICATED if the credential is not accepted
      */
-    async serve(streams: McpStreams): Promise<void> {
-      const identity = await auth.authenticate(streams.authorization);
-      await serveStreams(streams, identity, endpoint, createToolServer, logger);
-    },
+    serve: (streams: McpStreams): Promise<void> => serveStreams(streams, http, createToolServer),
   };
 }
 
@@ -136,11 +131,10 @@ const MAX_PROBLEM = 200;
 /** Serves one client until a stream ends. Calls that are in flight when the input ends are answered. */
 async function serveStreams(
   { input, output, authorization, signal }: McpStreams,
-  identity: Identity,
-  endpoint: string,
+  { auth, settings: { endpoint }, logger }: Http,
   createToolServer: CreateToolServer,
-  logger: Logger,
 ): Promise<void> {
+  const identity = await auth.authenticate(authorization);
   const { serveStdio, StdioServerTransport } = loadStdio();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const calls = new RunningRequests();

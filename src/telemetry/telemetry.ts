@@ -49,8 +49,11 @@ export function createTelemetry(
     /** Receivers of what happens to upstream calls. */
     receivers: { metrics, noteEpisode, audit, logsCalls: logger.isLevelEnabled('debug') },
     startTrace: createTracing(logger),
-    circuitReporterOf: createCircuitLog(logger, nameTenant, now),
-    deviationReporterOf: counts.deviationReporterOf,
+    /** Receivers of what happens to services, by the names of their upstreams. */
+    reporters: {
+      circuitReporterOf: createCircuitLog(logger, nameTenant, now),
+      deviationReporterOf: counts.deviationReporterOf,
+    },
     /** Records an operation, or a request that was rejected before it was one. Called with the response. */
     record(entry: AccessLogEntry, trace: OperationTrace | undefined): void {
       trace?.end(entry);

@@ -16,7 +16,7 @@ import {
 import { ofFile } from '../support/lifetime.ts';
 import { group } from '../support/records.ts';
 
-guards('src/auth/authenticate.ts', 'createAuthenticate.identifyNow');
+guards('src/auth/authenticate.ts', 'createAuth.identifyNow');
 guards('src/auth/tokens/browser-access.ts', 'trust.tenantOf');
 guards('src/auth/tokens/token-verifier.ts', 'mismatchOf');
 guards('src/auth/tokens/token-verifier.ts', 'readIssuer');

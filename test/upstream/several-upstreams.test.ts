@@ -6,13 +6,13 @@ import { type Script, startService } from '../support/service.ts';
 import { NAMES, startThreeUpstreams, TENANTS } from '../support/three-upstreams.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/auth/authenticate.ts', 'createAuthenticate.identifyNow.upstreamName');
+guards('src/auth/authenticate.ts', 'createAuth.identifyNow.upstreamName');
 guards('src/auth/authenticate.ts', 'identityOf');
 guards('src/http/pipeline/client-token-route.ts', 'createClientTokenRoute.issue');
 guards('src/http/adapters/node-adapter.ts', 'originForm');
 guards('src/http/pipeline/select-upstream.ts', 'createUpstreamSelector.select');
 guards('src/lib/urls.ts', 'toHostname');
-guards('src/auth/authenticate.ts', 'createAuthenticate.identifyNow');
+guards('src/auth/authenticate.ts', 'createAuth.identifyNow');
 guards('src/auth/tokens/client-tokens.ts', 'createClientTokens.issue');
 
 const answer: Script = (_request, { answer }) => answer({ body: { data: [] } });

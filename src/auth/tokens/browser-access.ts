@@ -19,8 +19,6 @@ import { createTokenVerifier, createVerifiedTokenCache, readText, type TrustedIs
  */
 const WAITING_SHARE = 1 / 2;
 
-export type BrowserAccess = NonNullable<ReturnType<typeof createBrowserAccess>>;
-
 /**
  * Creates the services for browsers; undefined if they are not served.
  *
@@ -79,7 +77,7 @@ export function createBrowserAccess(
     const keys = createClientTokenKeys(secretFiles);
     keyFiles.push(secretFiles);
     trusted.push(trustClientTokens(keys));
-    issued = createClientTokens(clientTokens, { keys, tenantKeys, ceiling, documentOf, now });
+    issued = createClientTokens(clientTokens, keys, tenantKeys, ceiling, documentOf, now);
   }
 
   const verifiedTokens = createVerifiedTokenCache(createTokenVerifier(trusted, ceiling, now), keyFiles, now);

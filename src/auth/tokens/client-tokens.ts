@@ -56,22 +56,14 @@ function createBodySchema(maxLifetimeSeconds: number) {
   );
 }
 
+/** @param documentOf returns the SHA-256 of the trusted document with this id, or undefined */
 export function createClientTokens(
   { maxLifetimeSeconds, rateLimit }: ClientTokenSettings,
-  {
-    keys,
-    tenantKeys,
-    ceiling,
-    documentOf,
-    now,
-  }: {
-    keys: ClientTokenKeys;
-    tenantKeys: TenantKeys;
-    ceiling: ReadonlySet<Scope>;
-    /** Returns the SHA-256 of the trusted document with this id, or undefined. */
-    documentOf: (id: string) => string | undefined;
-    now: () => Date;
-  },
+  keys: ClientTokenKeys,
+  tenantKeys: TenantKeys,
+  ceiling: ReadonlySet<Scope>,
+  documentOf: (id: string) => string | undefined,
+  now: () => Date,
 ) {
   const body = createBodySchema(maxLifetimeSeconds);
 

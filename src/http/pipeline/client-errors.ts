@@ -19,6 +19,7 @@ import { memoize } from '../../lib/memoize.ts';
 import { InvalidCall } from '../../upstream/endpoint.ts';
 import { describeCause, isUpstreamError, type UpstreamError } from '../../upstream/errors.ts';
 import type { WriteOutcome } from '../../upstream/failures.ts';
+import type { RequestState } from './parts.ts';
 
 /** The `extensions` of errors in responses. Errors never have other members. */
 interface ClientExtensions extends Omit<RefusalError, 'message'> {
@@ -41,23 +42,9 @@ export interface ClientError {
   extensions: ClientExtensions;
 }
 
-/** Facts about the failed request that decide how its errors are reported. */
-interface ErrorContext {
-  requestId: string | undefined;
-  /** Ids of its span; undefined if there is none. */
-  traceIds: object | undefined;
-  isMutation: boolean;
-  /** Whether any request was sent upstream for it. */
-  wasSent: boolean;
-  /** Whether the client has disconnected, which cancels its upstream calls. */
-  isDisconnected: boolean;
-  /** Identity of the client, if it was authenticated. */
-  identity: { clientKind: string; credential: string | undefined; upstreamName?: string | undefined } | undefined;
-}
+type ToClientError = (error: GraphQLError) => ClientError;
 
-export type ToClientError = (error: GraphQLError) => ClientError;
-
-export type CreateClientErrors = (context: ErrorContext) => ToClientError;
+export type CreateClientErrors = (state: RequestState) => ToClientError;
 
 /**
  * Creates the conversion of errors to what clients see, which happens only here. An `UpstreamError` is shown with its code and a client's
@@ -66,7 +53,10 @@ export type CreateClientErrors = (context: ErrorContext) => ToClientError;
  */
 export function createClientErrors(logger: Logger, nameTenant: (credential: string) => string): CreateClientErrors {
   const noteFailure = logEpisodes(logger, { began: '', ended: FAILURE_ENDED });
-  return ({ requestId, traceIds, isMutation, wasSent, isDisconnected, identity }) => {
+  return ({ request, requestId, trace, identity, operation, context }) => {
+    const traceIds = trace?.ids;
+    const wasSent = (context?.usage.requests ?? 0) > 0;
+    const isDisconnected = request.signal.aborted; // Which cancels its upstream calls.
     const isBrowser = identity?.clientKind === 'browser';
     const logged = new Set<string>();
     let isShowable: ((text: string) => boolean) | undefined;
@@ -100,7 +90,7 @@ export function createClientErrors(logger: Logger, nameTenant: (credential: stri
 
     /** Returns the outcome of a write. An error without a path is UNKNOWN if anything was sent upstream, and one below the write's field always. */
     const outcomeOf = (error: GraphQLError, outcome: WriteOutcome): { outcome?: WriteOutcome } => {
-      if (!isMutation) {
+      if (operation?.type !== 'mutation') {
         return {};
       }
       const { path } = error;

@@ -11,7 +11,7 @@ import type { Usage } from '../../telemetry/usage.ts';
 import type { RateLimitState } from '../../upstream/errors.ts';
 import type { UpstreamReport } from '../message.ts';
 import { type AdmissionAllowance, rateLimitHeaders } from './admission.ts';
-import { type ClientError, type CreateClientErrors, createClientErrors, type ToClientError } from './client-errors.ts';
+import { type ClientError, type CreateClientErrors, createClientErrors } from './client-errors.ts';
 import type { HttpParts, RequestState } from './parts.ts';
 import type { RequestEnd, Respond } from './pipeline.ts';
 import { readClientName } from './request-headers.ts';
@@ -96,7 +96,7 @@ function toContent(state: RequestState, end: RequestEnd, clientErrors: CreateCli
     const { data, errors, extensions } = end.result;
     const body: ResponseBody = { data };
     if (errors !== undefined && errors.length > 0) {
-      body.errors = errors.map(createToClientError(state, clientErrors));
+      body.errors = errors.map(clientErrors(state));
     }
     const ageSeconds = staleSecondsOf(state.context?.usage);
     if (ageSeconds !== undefined) {
@@ -107,7 +107,7 @@ function toContent(state: RequestState, end: RequestEnd, clientErrors: CreateCli
     return { status: 200, headers: NO_HEADERS, body };
   }
   const failure = 'error' in end ? end.error : end.result.errors;
-  const toClientError = createToClientError(state, clientErrors);
+  const toClientError = clientErrors(state);
   try {
     return toErrorContent(state, failure, toClientError);
   } catch {
@@ -119,19 +119,6 @@ function toContent(state: RequestState, end: RequestEnd, clientErrors: CreateCli
 const staleSecondsOf = (usage: Readonly<Usage> | undefined): number | undefined =>
   usage?.staleMs === undefined ? undefined : Math.floor(usage.staleMs / 1_000);
 
-const createToClientError = (
-  { request, requestId, trace, identity, operation, context }: RequestState,
-  clientErrors: CreateClientErrors,
-): ToClientError =>
-  clientErrors({
-    requestId,
-    traceIds: trace?.ids,
-    isMutation: operation?.type === 'mutation',
-    wasSent: (context?.usage.requests ?? 0) > 0,
-    isDisconnected: request.signal.aborted,
-    identity,
-  });
-
 /** Codes of errors in the document or its variables, as opposed to errors in the HTTP request. */
 const DOCUMENT_ERROR_CODES = new Set<string>(['GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_FAILED', 'BAD_USER_INPUT']);
 
@@ -139,7 +126,7 @@ const DOCUMENT_ERROR_CODES = new Set<string>(['GRAPHQL_PARSE_FAILED', 'GRAPHQL_V
 function toErrorContent(
   { request, requestId, mediaType, operation }: RequestState,
   failure: unknown,
-  toClientError: ToClientError,
+  toClientError: ReturnType<CreateClientErrors>,
 ): Content {
   if (failure instanceof Refusal) {
     const outcome = operation?.type === 'mutation' && { outcome: 'NOT_APPLIED' as const };
