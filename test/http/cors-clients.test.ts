@@ -18,7 +18,7 @@ import { connectRaw, postHead } from '../support/raw-client.ts';
 import { feed } from '../support/records.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-guards('src/http/pipeline/response-head.ts', 'createCors.headers');
+guards('src/http/pipeline/response-head.ts', 'createResponseHeads.corsHeaders');
 guards('src/lib/urls.ts', 'isOrigin');
 guards('packages/cli/src/server/server.ts', 'startServer.admit');
 guards('src/http/adapters/node-adapter.ts', 'NodeRequest.constructor');

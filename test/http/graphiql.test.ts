@@ -8,7 +8,7 @@ import { guards } from '../support/guards.ts';
 import { ofFile } from '../support/lifetime.ts';
 
 guards('packages/cli/src/server/server.ts', 'startServer.admit');
-guards('src/http/pipeline/response-head.ts', 'createCors.headers');
+guards('src/http/pipeline/response-head.ts', 'createResponseHeads.corsHeaders');
 guards('src/http/pipeline/pipeline.ts', 'createPipeline.handle');
 
 const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };

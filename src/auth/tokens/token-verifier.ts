@@ -38,7 +38,7 @@ const clockSkewOf = ({ isGateway }: TrustedIssuer): number => (isGateway ? 0 : C
 /** Identity that a token or a session proves, before the API key of its tenant is known. A token for an upstream without a name has an empty one. */
 export type Person = Omit<Identity, 'clientKind' | 'credential'> & { tenant: string; scopes: ReadonlySet<Scope> };
 
-export interface VerifiedToken extends Person {
+interface VerifiedToken extends Person {
   /** Expiry in milliseconds since 1970, including the clock difference. */
   readonly expiresAt: number;
 }
@@ -236,9 +236,6 @@ function readWords(claims: JWTPayload, name: string): readonly string[] {
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((entry) => typeof entry === 'string');
 
-/** Cache of verified tokens: verifying a signature takes much longer than a lookup. */
-export type VerifiedTokenCache = ReturnType<typeof createVerifiedTokenCache>;
-
 /** Age after which tokens are verified again. After this time at the latest, a token whose key was withdrawn is rejected. */
 const MAX_AGE_MS = 60_000;
 
@@ -249,7 +246,7 @@ const MAX_LENGTH = 4 * 1024;
 const MAX_TOKENS = 10_000;
 
 /**
- * Creates the cache of verified tokens.
+ * Creates the cache of verified tokens: verifying a signature takes much longer than a lookup.
  *
  * @param keys files with the keys of tokens; if one changes, all tokens are verified again
  * @param now returns the current time

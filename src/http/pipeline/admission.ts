@@ -10,8 +10,6 @@ import type { RateLimitState } from '../../upstream/errors.ts';
 /** State of a rate limit, with the time in which one call is refilled. */
 export type AdmissionAllowance = Allowance & { secondsPerCall: number };
 
-export type Admission = ReturnType<typeof createAdmission>;
-
 /** Applies the rate limits of all kinds of clients. */
 export function createAdmission(limiter: RateLimiter, clientRules: RulesByClientKind) {
   return {

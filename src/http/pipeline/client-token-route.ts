@@ -1,6 +1,5 @@
 // Answers requests for client tokens from servers with a tenant's API key.
 
-import type { Logger } from 'pino';
 import { isCredential, normalizeScheme } from '../../auth/identity.ts';
 import { Refusal, refusalErrors, refuse } from '../../errors/codes.ts';
 import { toLoggedError } from '../../errors/logged-error.ts';
@@ -59,7 +58,10 @@ export function createClientTokenRoute(parts: HttpParts): Route | undefined {
       logger.info(issued, 'client token');
       return respond(200, token);
     } catch (error) {
-      const refusal = error instanceof Refusal ? error : unexpected(logger, requestId, error);
+      const refusal = error instanceof Refusal ? error : refuse('INTERNAL_SERVER_ERROR', 'Unexpected error.');
+      if (refusal !== error) {
+        logger.error({ requestId, err: toLoggedError(error) }, 'unexpected error');
+      }
       const { status, headers, errors } = refusal;
       logger.info({ requestId, code: errors[0]?.code, httpStatus: status }, 'client token refused');
       return respond(status, { errors: refusalErrors(refusal, { requestId }) }, headers);
@@ -67,9 +69,4 @@ export function createClientTokenRoute(parts: HttpParts): Route | undefined {
   }
 
   return { paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH), route };
-}
-
-function unexpected(logger: Logger, requestId: string, error: unknown): Refusal {
-  logger.error({ requestId, err: toLoggedError(error) }, 'unexpected error');
-  return refuse('INTERNAL_SERVER_ERROR', 'Unexpected error.');
 }

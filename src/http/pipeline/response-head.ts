@@ -13,6 +13,9 @@ const NO_HEADERS: OutgoingResponse['headers'] = {};
 
 const VARIES: OutgoingResponse['headers'] = { vary: 'Origin' };
 
+/** Maximum origins that are logged per minute, because anyone can invent them. */
+const MAX_WARNINGS = 10;
+
 /**
  * Creates the heads of responses, with the rules of CORS. They log a warning for each origin that is not allowed.
  *
@@ -25,7 +28,16 @@ export function createResponseHeads(
   monotonicNow = () => performance.now(),
 ) {
   const { anonymous } = clientRules;
-  const warn = createOriginWarnings(logger, monotonicNow);
+  const mayWarn = limitLines(MAX_WARNINGS, monotonicNow);
+
+  function warn(origin: string, { originsSetting }: ClientRules): void {
+    const printableOrigin = toPrintable(origin);
+    if (mayWarn(printableOrigin)) {
+      logger.warn(
+        `Origin ${JSON.stringify(printableOrigin)} is not in ${originsSetting}, so browsers block its requests.`,
+      );
+    }
+  }
 
   /** Whether pages of an origin may send requests with any kind of credential. */
   function allows(origin: string): boolean {
@@ -80,22 +92,6 @@ export function createResponseHeads(
         ? { status: 204, headers: preflightHeaders(request.header('access-control-request-headers')), body: undefined }
         : { status: 405, headers: { allow: 'GET, POST' }, body: undefined };
     },
-  };
-}
-
-/** Maximum origins that are logged per minute, because anyone can invent them. */
-const MAX_WARNINGS = 10;
-
-/** Creates a function that logs that an origin is missing in a setting. */
-function createOriginWarnings(logger: Pick<Logger, 'warn'>, monotonicNow: () => number) {
-  const mayWarn = limitLines(MAX_WARNINGS, monotonicNow);
-  return (origin: string, { originsSetting }: ClientRules): void => {
-    const printableOrigin = toPrintable(origin);
-    if (mayWarn(printableOrigin)) {
-      logger.warn(
-        `Origin ${JSON.stringify(printableOrigin)} is not in ${originsSetting}, so browsers block its requests.`,
-      );
-    }
   };
 }
 

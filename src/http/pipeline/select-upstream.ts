@@ -7,11 +7,8 @@ import { type GatewaySettings, defaultUpstream } from '../../settings/settings.t
 import { hostnameOf, MAX_HOSTS, pathOf } from '../head.ts';
 import type { IncomingRequest } from '../message.ts';
 
-/** Selects only from the configured upstreams: nothing that a client sends is a name. */
-export type UpstreamSelector = ReturnType<typeof createUpstreamSelector>;
-
 /**
- * Creates the selector of upstreams.
+ * Creates the selector of upstreams. It selects only from the configured ones: nothing that a client sends is a name.
  *
  * @param endpoints paths of all endpoints that call upstreams or issue tokens for them
  */

@@ -15,7 +15,7 @@ import { createTemporaryFolder } from '../../support/sandbox-files.ts';
 import { startService } from '../../support/service.ts';
 import { registerTestTraces } from '../../support/traces.ts';
 
-guards('src/http/pipeline/pipeline.ts', 'createRequestStates.bypassesCache');
+guards('src/http/pipeline/parts.ts', 'createParts.createState.bypassesCache');
 guards('src/upstream/upstreams.ts', 'Upstreams.close');
 guards('src/gateway.ts', 'buildGateway.dispose');
 guards('src/redis/redis.ts', 'describeStore');
