@@ -131,8 +131,7 @@ it('a room is entered by its door: no file in a subfolder is imported from outsi
 });
 
 /** Files at the doors that have more than eight, which are to become fewer. */
-const WIDE_DOORS: Readonly<Record<string, number>> = {
-};
+const WIDE_DOORS: Readonly<Record<string, number>> = {};
 
 it('a door has eight files at most, except those that are listed', () => {
   const doors = Map.groupBy(

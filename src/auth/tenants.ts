@@ -2,7 +2,8 @@
 
 import type { Secret, SecretFiles, SecretProblem } from '../files/secret-files.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
-import { type BrowserSettings, type GatewaySettings, defaultUpstream } from '../settings/settings.ts';
+import type { BrowserSettings } from '../settings/settings.ts';
+import { defaultUpstream, type GatewaySettings } from '../settings/settings.ts';
 import { type Credential, isCredential } from './identity.ts';
 
 export type TenantKeys = ReturnType<typeof createTenantKeys>;

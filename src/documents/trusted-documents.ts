@@ -10,8 +10,8 @@ import { isRecord, recordOf } from '../lib/is-record.ts';
 import { limitLines } from '../lib/line-limit.ts';
 import { memoize, memoizeBySource } from '../lib/memoize.ts';
 import type { GatewaySettings, TrustedDocumentsMode } from '../settings/settings.ts';
+import { createManifestFiles, type Manifest, type ManifestFiles, sha256Of, withoutHashPrefix } from './manifest.ts';
 import { MAX_CHARACTERS, MAX_TOKENS } from './operations/limits.ts';
-import { type Manifest, type ManifestFiles, sha256Of, withoutHashPrefix, createManifestFiles } from './manifest.ts';
 
 interface TrustedDocument {
   text: string;

@@ -5,10 +5,10 @@ import { createManifestFiles, type Manifest, ManifestError, shortenId } from '..
 import { PreparedDocuments } from '../documents/prepared-documents.ts';
 import { shippedManifest } from '../documents/shipped-operations.ts';
 import { type DocumentRules, findDocumentProblem } from '../documents/validate.ts';
+import { assertInstalled } from '../lib/optional-packages.ts';
 import { suggest } from '../lib/words.ts';
 import type { McpSettings } from '../settings/settings.ts';
 import { createTool, type Tool } from './tools/tool.ts';
-import { assertInstalled } from '../lib/optional-packages.ts';
 
 interface ToolRules {
   schema: GraphQLSchema;
@@ -26,7 +26,7 @@ interface ToolProblem {
 const MAX_NAME = 128;
 
 /** Reads the tools in manifests: queries, and the mutations that the settings list. Returns all problems. */
-export function readTools(
+function readTools(
   manifests: readonly Manifest[],
   mutations: McpSettings['mutations'],
   rules: ToolRules,

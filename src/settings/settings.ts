@@ -174,5 +174,5 @@ export type RateLimit = NonNullable<ClientKindSettings['rateLimit']>;
 export type CacheSettings = Exclude<GatewaySettings['cache'], false>;
 
 /** Returns the name of the upstream for requests and tenants that select none. */
-export const defaultUpstream = (upstreams: Readonly<Record<string, { default: boolean }>> = {}): string | undefined =>
+export const defaultUpstream = (upstreams: GatewaySettings['upstreams'] = {}): string | undefined =>
   Object.entries(upstreams).find(([, upstream]) => upstream.default)?.[0];

@@ -18,7 +18,7 @@ import { pathIdOf } from '../upstream/input-rules.ts';
 import type { TenantNames, TraceIds } from './logs/access-log.ts';
 import type { Counters } from './metrics.ts';
 
-interface WriteAuthor {
+export interface WriteAuthor {
   identity: Pick<Identity, 'clientKind' | 'tenant' | 'subject' | 'issuer' | 'upstreamName'>;
   /** IP address of the client; undefined if it is not logged. */
   address: string | undefined;
@@ -130,7 +130,7 @@ export function createAuditLog(
   return { begin, noteToken, [Symbol.dispose]: () => file[Symbol.dispose]() };
 }
 
-interface IssuedToken {
+export interface IssuedToken {
   requestId: string;
   tenant: string;
   subject: string | undefined;

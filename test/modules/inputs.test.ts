@@ -1,10 +1,10 @@
 import { GraphQLError, isInputObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import events from '../../src/modules/shipped/events.ts';
-import inbox from '../../src/modules/shipped/inbox.ts';
-import { readTools } from '../../src/mcp/tool-files.ts';
+import { createToolFiles } from '../../src/mcp/tool-files.ts';
 import { defineModule, ModuleError } from '../../src/modules/index.ts';
 import { createSchema, printSdl } from '../../src/modules/schema.ts';
+import events from '../../src/modules/shipped/events.ts';
+import inbox from '../../src/modules/shipped/inbox.ts';
 import messages from '../../src/modules/shipped/messages.ts';
 import topics from '../../src/modules/shipped/topics.ts';
 import { connectAgent, MCP } from '../support/agent.ts';
@@ -156,7 +156,11 @@ describe('a mutation without input', () => {
     expect(body.extensions?.explain).toMatchObject({ calls: [{ method: 'PUT', route: '/v1/keys', min: 1, max: 1 }] });
     const schema = createSchema(undefined, [keys]);
     const limits = { maxDepth: 5, maxRootFields: 5, maxFields: 10, introspection: true };
-    const toolOf = (text: string) => readTools([{ Run: text }], ['Run'], { schema, limits }).tools[0];
+    const toolOf = (text: string) =>
+      createToolFiles(
+        { manifest: { Run: text }, mutations: ['Run'], maxResultBytes: 1 },
+        { schema, limits },
+      ).tools()[0];
     expect(toolOf('mutation Run { rotateKey { __typename } }')).toMatchObject({
       inputSchema: { type: 'object', properties: {}, required: [], additionalProperties: false },
       annotations: { destructiveHint: true },

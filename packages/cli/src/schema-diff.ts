@@ -26,8 +26,8 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import { validateSDL } from 'graphql/validation/validate.js';
-import { listDeprecated } from '../../../src/documents/validate.ts';
 import { createManifestFiles, shortenId } from '../../../src/documents/manifest.ts';
+import { listDeprecated } from '../../../src/documents/validate.ts';
 import { FileError, isFolder } from '../../../src/files/text-file.ts';
 import { SetupError } from '../../../src/lib/caught.ts';
 import type { GatewayModule } from '../../../src/modules/module.ts';

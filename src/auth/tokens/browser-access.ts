@@ -7,10 +7,16 @@ import { isLoopbackHost } from '../../lib/urls.ts';
 import { createConnector } from '../../network/connector.ts';
 import { createTlsFiles, nameProblems, type TlsFiles } from '../../network/tls-files.ts';
 import { requireLength } from '../../settings/kinds.ts';
-import { CLIENT_TOKEN_ISSUER, type TokenIssuer, type GatewaySettings } from '../../settings/settings.ts';
+import { CLIENT_TOKEN_ISSUER, type GatewaySettings, type TokenIssuer } from '../../settings/settings.ts';
 import { createFixedKey, findKeyProblem, type RemoteKeys } from '../signing-keys.ts';
 import { createTenantKeys, createTenantUpstreams, findTenantProblem, secretsOf } from '../tenants.ts';
-import { CLIENT_TOKEN_ALGORITHM, type ClientTokenKeys, type ClientTokens, createClientTokenKeys, createClientTokens } from './client-tokens.ts';
+import {
+  CLIENT_TOKEN_ALGORITHM,
+  type ClientTokenKeys,
+  type ClientTokens,
+  createClientTokenKeys,
+  createClientTokens,
+} from './client-tokens.ts';
 import { createTokenVerifier, createVerifiedTokenCache, readText, type TrustedIssuer } from './token-verifier.ts';
 
 /**

@@ -38,7 +38,7 @@ const clockSkewOf = ({ isGateway }: TrustedIssuer): number => (isGateway ? 0 : C
 /** Identity that a token or a session proves, before the API key of its tenant is known. A token for an upstream without a name has an empty one. */
 export type Person = Omit<Identity, 'clientKind' | 'credential'> & { tenant: string; scopes: ReadonlySet<Scope> };
 
-interface VerifiedToken extends Person {
+export interface VerifiedToken extends Person {
   /** Expiry in milliseconds since 1970, including the clock difference. */
   readonly expiresAt: number;
 }

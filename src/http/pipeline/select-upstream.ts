@@ -3,7 +3,7 @@
 import type { Identity } from '../../auth/identity.ts';
 import { refuse } from '../../errors/codes.ts';
 import { memoize } from '../../lib/memoize.ts';
-import { type GatewaySettings, defaultUpstream } from '../../settings/settings.ts';
+import { defaultUpstream, type GatewaySettings } from '../../settings/settings.ts';
 import { hostnameOf, MAX_HOSTS, pathOf } from '../head.ts';
 import type { IncomingRequest } from '../message.ts';
 

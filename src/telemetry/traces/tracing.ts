@@ -18,7 +18,7 @@ import { isRecord } from '../../lib/is-record.ts';
 import type { Outcome } from '../../upstream/calls.ts';
 import { type GuardSdk, OperationTrace, type TracedRequest, writeTraceContext } from './operation-trace.ts';
 
-interface OperationStart extends TracedRequest {
+export interface OperationStart extends TracedRequest {
   /** Caller; undefined if it was not authenticated. */
   identity?: Pick<Identity, 'clientKind'> | undefined;
   /** Start time, as in `performance.now()`. */
