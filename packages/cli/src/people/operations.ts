@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { buildGateway, type Gateway } from '../../../../src/gateway.ts';
+import { isTemporaryCode } from '../../../../src/upstream/failures.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { loadModules } from '../config/load-modules.ts';
 import { rejectProblems } from '../config/problem.ts';
@@ -36,14 +37,6 @@ const MAX_REQUEST_ID = 128;
 
 /** Tries after which an operation has failed although the service works. */
 const MAX_TRIES = 5;
-
-/** Codes of failures that concern the service, and not one person. */
-const TEMPORARY: ReadonlySet<string> = new Set([
-  'RATE_LIMITED',
-  'OVERLOADED',
-  'UPSTREAM_UNAVAILABLE',
-  'UPSTREAM_TIMEOUT',
-]);
 
 /** Codes of failures that every other operation would have too, with what to do. */
 const FATAL: ReadonlyMap<string, string> = new Map([
@@ -127,7 +120,7 @@ export class Operations {
         throw new ImportError(`${advice}: ${message} (${code})`);
       }
       isUnknown ||= outcome === 'UNKNOWN';
-      const isTemporary = TEMPORARY.has(code);
+      const isTemporary = isTemporaryCode(code);
       const isRepeated = isTemporary || Number(upstream?.status) >= 500;
       // A record that breaks connections is no outage. Twice, because an outage can end between the two reads.
       const isAnswered = !isTemporary || (tries >= MAX_TRIES - 1 && code !== 'RATE_LIMITED' && (await this.#answers()));
@@ -175,7 +168,7 @@ export class Operations {
   /** Whether the service answers another read. */
   async #answers(): Promise<boolean> {
     const { errors: [error] = [] } = await this.#send(PROBE, {}, '');
-    return !TEMPORARY.has(String(error?.extensions.code));
+    return error === undefined || !isTemporaryCode(error.extensions.code);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
