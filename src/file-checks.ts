@@ -113,13 +113,9 @@ function checkPackage({ kind, path, value }: ValueOfKind): SettingProblem[] {
 }
 
 /** Whether something that only the deployment has doesn't exist: the file or folder of a secret or certificate, or the folder of the audit log. */
-function isMissing({ kind, category, value }: ValueOfKind): boolean {
+function isMissing({ kind, value }: ValueOfKind): boolean {
   const source = kind === 'tenantFolder' ? { file: String(value) } : sourceOf(value);
-  if (typeof source !== 'object') {
-    return false;
-  }
-  const canBeMissing = kind === 'tenantFolder' || ['secret', 'text', 'address'].includes(category);
-  return kind === 'auditLog' ? !existsSync(dirname(source.file)) : canBeMissing && !existsSync(source.file);
+  return typeof source === 'object' && !existsSync(kind === 'auditLog' ? dirname(source.file) : source.file);
 }
 
 /** Returns the files with secrets that a setting refers to, each with the path of what refers to it. */

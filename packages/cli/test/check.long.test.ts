@@ -18,6 +18,10 @@ import { COMMANDS } from '../src/commands/index.ts';
 
 guards('packages/cli/src/config/conflicts.ts', 'findAllConflicts');
 guards('packages/cli/src/config/conflicts.ts', 'isSameAddress');
+guards('src/documents/manifest.ts', 'findManifestProblems');
+guards('src/file-checks.ts', 'findFileProblems');
+guards('src/file-checks.ts', 'isMissing');
+guards('src/telemetry/audit-log.ts', 'assertAppendable');
 
 /** Checks a configuration in this process. */
 const check = (content: object, env: Record<string, string> = {}, ...argv: string[]) =>
@@ -335,6 +339,70 @@ it.each([
   ]);
   await writeFile(file, 'x'.repeat(minimum));
   expect(await sentencesOf({ file })).toEqual([]);
+});
+
+it('finds keys of tenants that cannot be used, alone and together with those of their folder', async () => {
+  const folder = await createTestFolder();
+  await mkdir(folder.path('tenants'));
+  const issuers = [{ issuer: 'https://login.example.com', audience: 'a', jwks: 'https://login.example.com/keys' }];
+  const directory = folder.path('tenants');
+  const sentencesOf = (tenants: object, tenantKeys = { directory }) =>
+    problemsOf({
+      upstream: UPSTREAM,
+      clients: { browser: { issuers, scopes: ['groups:read'], tenants, tenantKeys } },
+    });
+  const [acme, birch] = [folder.path('acme'), folder.path('tenants', 'birch')];
+  await writeFile(acme, 'a key');
+  await writeFile(birch, 'key-1');
+  expect(await sentencesOf({ acme: { file: acme } })).toEqual([
+    'clients.browser.tenants.acme: the key of tenant acme is empty, too long, or contains a space or another invalid character.',
+  ]);
+  await writeFile(acme, 'key-1');
+  expect(await sentencesOf({ acme: { file: acme } })).toEqual([
+    'clients.browser.tenantKeys: the tenants acme and birch have the same key.',
+  ]);
+  expect(await sentencesOf({ birch: { file: acme } })).toEqual([
+    `clients.browser.tenantKeys: birch is set both directly and by a file in the folder ${directory}; remove one of them.`,
+  ]);
+  expect(await sentencesOf({ '-': { file: acme } }, { directory: folder.path('none') })).toEqual([
+    expect.stringContaining('clients.browser.tenants.-: "-" is not a valid tenant name'),
+    `clients.browser.tenantKeys: the folder ${folder.path('none')} doesn't exist.`,
+  ]);
+  await writeFile(acme, 'key-2');
+  expect(await sentencesOf({ acme: { file: acme } })).toEqual([]);
+});
+
+it('finds manifests that cannot be used, alone and together', async () => {
+  const folder = await createTestFolder();
+  await mkdir(folder.path('more'));
+  const [a, b, c] = [folder.path('a.json'), folder.path('more', 'b.json'), folder.path('more', 'c.json')];
+  const sentencesOf = (...manifests: string[]) => problemsOf({ upstream: UPSTREAM, trustedDocuments: { manifests } });
+  const together = ['the id x stands for two documents'];
+  await writeFile(a, '{ "x": "{ __typename }" }');
+  await writeFile(b, '[');
+  await writeFile(c, '{ "x": 1 }');
+  expect(await sentencesOf(a, folder.path('more'), folder.path('none'))).toEqual([
+    expect.stringContaining(`trustedDocuments.manifests.1: the manifest ${b} cannot be used: it is not JSON`),
+    expect.stringContaining(`trustedDocuments.manifests.1: the manifest ${c} cannot be used: it is neither`),
+    `trustedDocuments.manifests.2: the manifest ${folder.path('none')} doesn't exist.`,
+  ]);
+  await writeFile(b, '{ "x": "{ a: __typename }" }');
+  await writeFile(c, '{}');
+  expect(await sentencesOf(a, b)).toEqual(together.map((each) => `trustedDocuments.manifests: ${each}.`));
+  await writeFile(c, '{ "x": "{ __typename }" }');
+  expect(await sentencesOf(folder.path('more'))).toEqual(
+    together.map((each) => `trustedDocuments.manifests.0: ${each}.`),
+  );
+  expect(await sentencesOf(a, c)).toEqual([]);
+});
+
+it('checks a client certificate although its key is missing', async () => {
+  const folder = await createTestFolder();
+  await writeFile(folder.path('tls.crt'), 'no certificate');
+  const tls = { clientCertificate: { file: folder.path('tls.crt') }, clientKey: { env: 'TLS_KEY' } };
+  expect(await problemsOf({ upstream: UPSTREAM, tls }, {}, '--without-secrets')).toEqual([
+    expect.stringMatching(/^tls\.clientCertificate: /),
+  ]);
 });
 
 it('finds addresses of Redis that cannot be used, and a cache in Redis without a secret', async () => {
