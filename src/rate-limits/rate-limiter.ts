@@ -162,27 +162,23 @@ export function createMemoryRateLimiter(now = () => performance.now()) {
     return entry;
   }
 
+  /** Changes a bucket as the script for Redis does. */
+  function count(key: string, limit: RateLimit, cost: number, mayReject: boolean): Allowance {
+    const time = now();
+    const bucket = bucketOf(limit);
+    const entry = entryOf(key, bucket, time);
+    const missing = clamp(entry.fullAt - time, bucket);
+    const wait = mayReject ? waitFor(bucket, missing, cost) : 0;
+    if (wait > 0) {
+      return allowanceOf(bucket, limit, missing, wait);
+    }
+    entry.fullAt = time + clamp(missing + cost * bucket.msPerCall, bucket);
+    return allowanceOf(bucket, limit, entry.fullAt - time);
+  }
+
   return {
-    take(key, rateLimit, cost) {
-      const time = now();
-      const bucket = bucketOf(rateLimit);
-      const entry = entryOf(key, bucket, time);
-      const missing = missingOf(entry, bucket, time);
-      const wait = waitFor(bucket, missing, cost);
-      if (wait > 0) {
-        return allowanceOf(bucket, rateLimit, missing, wait);
-      }
-      entry.fullAt = time + missing + cost * bucket.msPerCall;
-      return allowanceOf(bucket, rateLimit, entry.fullAt - time);
-    },
-    charge(key, rateLimit, cost) {
-      const time = now();
-      const bucket = bucketOf(rateLimit);
-      const entry = entryOf(key, bucket, time);
-      const missing = missingOf(entry, bucket, time) + cost * bucket.msPerCall;
-      entry.fullAt = time + Math.min(bucket.deepestMs, Math.max(0, missing));
-      return allowanceOf(bucket, rateLimit, entry.fullAt - time);
-    },
+    take: (key, limit, cost) => count(key, limit, cost, true),
+    charge: (key, limit, cost) => count(key, limit, cost, false),
     connected: async () => {},
     status: () => undefined,
     [Symbol.asyncDispose]: async () => entries.clear(),
@@ -193,8 +189,7 @@ export function createMemoryRateLimiter(now = () => performance.now()) {
 const toKey = (identity: string): string =>
   identity.length > MAX_KEY_LENGTH ? createHash('sha256').update(identity).digest('base64url') : identity;
 
+const clamp = (missingMs: number, { deepestMs }: Bucket): number => Math.min(deepestMs, Math.max(0, missingMs));
+
 /** Returns the used share of a limit. Above 1, the caller is in debt. */
 const missingShare = ({ fullAt, emptyMs }: Entry, time: number): number => (fullAt - time) / emptyMs;
-
-const missingOf = ({ fullAt }: Entry, { deepestMs }: Bucket, time: number): number =>
-  Math.min(deepestMs, Math.max(0, fullAt - time));

@@ -71,9 +71,7 @@ export function createRedisRateLimiter(options: RedisStoreOptions) {
       return fallback[method](key, limit, cost);
     }
     const { isGranted, missingMs } = reply;
-    return isGranted
-      ? allowanceOf(bucket, limit, missingMs)
-      : allowanceOf(bucket, limit, missingMs, waitFor(bucket, missingMs, cost));
+    return allowanceOf(bucket, limit, missingMs, isGranted ? undefined : waitFor(bucket, missingMs, cost));
   }
 
   return {

@@ -25,11 +25,9 @@ export interface OwnState {
   usableFrom: number;
 }
 
-/** Version of a kind, as its entries have it in their headers. */
-export const versionIn = (history: string, version: string): string => `${history} ${version}`;
-
-/** Version of a kind that has none. Every write of anybody replaces the epoch. */
-export const absenceIn = (history: string, epoch: string | undefined): string => `${history} none ${epoch}`;
+/** Returns a version as entries have it in their headers. For a kind without one, it has the epoch, which every write of anybody replaces. */
+export const versionIn = (history: string, version: string | undefined, epoch?: string): string =>
+  `${history} ${version ?? `none ${epoch}`}`;
 
 /** Returns what a lookup has found, with the time of the entry if it may be used. */
 export function decideLookup(
@@ -40,7 +38,7 @@ export function decideLookup(
     return { state: 'unavailable', version: undefined, at: 0 };
   }
   const { now, epoch, isWriting, header } = held;
-  const version = held.version === undefined ? absenceIn(history, epoch) : versionIn(history, held.version);
+  const version = versionIn(history, held.version, epoch);
   if (isWriting) {
     return { state: 'writing', version: `${version} writing`, at: now };
   }

@@ -10,7 +10,6 @@ import {
   type Lookup,
   OpenWrites,
   type Owner,
-  UNKNOWN_WRITE,
   type WriteInProgress,
 } from './store.ts';
 
@@ -127,10 +126,7 @@ export class MemoryStore implements CacheStore {
 
   #endWrite(keys: readonly string[], write: string, unknownMs: number): void {
     this.#replaceVersions(keys);
-    this.#writes.end(keys, write);
-    if (unknownMs > 0) {
-      this.#writes.begin(keys, UNKNOWN_WRITE, this.#now(), unknownMs);
-    }
+    this.#writes.end(keys, write, this.#now(), unknownMs);
   }
 
   #createVersion(): string {

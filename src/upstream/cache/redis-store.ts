@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { createRedis, describeStore, type RedisStoreOptions } from '../../redis/redis.ts';
 import { NOT_REDIS, RedisError, type SendCommand } from '../../redis/redis-connection.ts';
 import type { StoreStats, UpstreamResult } from '../calls.ts';
-import { absenceIn, decideLookup, type HeldState, versionIn } from './decide-lookup.ts';
+import { decideLookup, type HeldState, versionIn } from './decide-lookup.ts';
 import { createOwnerKeys, sealResult, toJson, unsealResult } from './sealing.ts';
 import {
   type CachedKind,
@@ -14,7 +14,6 @@ import {
   type Lookup,
   OpenWrites,
   type Owner,
-  UNKNOWN_WRITE,
   type WriteInProgress,
 } from './store.ts';
 
@@ -37,9 +36,6 @@ const MAX_MISSED = 10_000;
 
 /** Maximum size of the responses that are being compressed or sent, in bytes. Beyond it, responses are not stored. */
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
-
-/** Maximum size of the text before a sealed value. */
-const MAX_HEADER_BYTES = 256;
 
 /** Names of an owner's state of one kind. */
 interface OwnerState {
@@ -199,10 +195,7 @@ export class RedisCacheStore implements CacheStore {
     if (!isEnded) {
       this.#miss(versions);
     }
-    if (!isEnded && unknownMs > 0) {
-      this.#unmarked.begin(versions, UNKNOWN_WRITE, performance.now(), unknownMs);
-    }
-    this.#unmarked.end(versions, id);
+    this.#unmarked.end(versions, id, performance.now(), isEnded ? 0 : unknownMs);
   }
 
   #stateOf(owner: Owner, kind: CachedKind): OwnerState {
@@ -227,10 +220,8 @@ export class RedisCacheStore implements CacheStore {
     const { version: versionKey } = this.#stateOf(address.owner, address.kind);
     const key = this.#entryKeyOf(address);
     const version = lookup.state === 'new' ? await this.#setFirst(versionKey, lookup) : lookup.version;
-    if (version === undefined) {
-      return;
-    }
-    const sealed = await sealResult(json, this.#keysOf(address.owner).encryption, `${key} ${version}`);
+    const { encryption } = this.#keysOf(address.owner);
+    const sealed = version === undefined ? undefined : await sealResult(json, encryption, `${key} ${version}`);
     if (sealed === undefined) {
       return;
     }
@@ -258,7 +249,7 @@ export class RedisCacheStore implements CacheStore {
         ]),
       )) ?? [];
     const [version, current] = [textOf(first), textOf(epoch)];
-    const isUnwritten = current !== undefined && lookup.version === absenceIn(this.#history, current);
+    const isUnwritten = current !== undefined && lookup.version === versionIn(this.#history, undefined, current);
     return version !== undefined && isUnwritten ? versionIn(this.#history, version) : undefined;
   }
 
@@ -318,7 +309,7 @@ async function readState(
     version: textOf(version),
     epoch: textOf(epoch),
     isWriting: unknown instanceof Buffer || deadlines.some((deadline) => Number(textOf(deadline)) > now), // A killed process leaves its write behind.
-    header: entry.toString('latin1', 0, Math.min(end, MAX_HEADER_BYTES)),
+    header: entry.toString('latin1', 0, end),
     sealed: entry.subarray(end + 1),
   };
 }

@@ -102,7 +102,7 @@ export interface CacheStore extends AsyncDisposable {
 }
 
 /** Name of all writes with an unknown outcome. They share one, so that their number doesn't matter. */
-export const UNKNOWN_WRITE = 'unknown';
+const UNKNOWN_WRITE = 'unknown';
 
 /** Writes in progress that this process keeps, by the versions that they replace. Each ends by itself at its deadline. */
 export class OpenWrites {
@@ -122,7 +122,11 @@ export class OpenWrites {
     }
   }
 
-  end(versions: readonly string[], write: string): void {
+  /** Ends a write. One with an unknown outcome stays in progress for a while: see `WriteInProgress.end`. */
+  end(versions: readonly string[], write: string, now: number, unknownMs: number): void {
+    if (unknownMs > 0) {
+      this.begin(versions, UNKNOWN_WRITE, now, unknownMs);
+    }
     for (const version of versions) {
       const deadlines = this.#deadlines.get(version);
       if (deadlines?.delete(write) && deadlines.size === 0) {

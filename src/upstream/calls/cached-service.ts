@@ -10,7 +10,6 @@ import {
   type Lookup,
   type Owner,
   type ServiceCache,
-  type WriteInProgress,
   windowsOf,
 } from '../cache/store.ts';
 import { type CacheHit, type CallEvents, type Outcome, readKeyOf, type UpstreamRequest } from '../calls.ts';
@@ -70,19 +69,17 @@ export class CachedService implements CallTarget {
       return;
     }
     const begun = store.beginWrite(this.#ownerOf(request), kinds, Math.max(0, reader.deadline.at - performance.now()));
-    afterwards(begun, (write) => this.#send(request, reader, write));
-  }
-
-  #send(request: UpstreamRequest, reader: Reader, write: WriteInProgress): void {
     const { confirm: dropRejected } = this.#confirmation(request, reader.events);
-    this.#deps.service.write(request, reader, {
-      async confirm(outcome) {
-        const isUnknown = isUpstreamError(outcome) && outcome.outcome === 'UNKNOWN';
-        reader.events.invalidated(isUnknown ? 'unknown write' : 'write');
-        await write.end(isUnknown ? UNKNOWN_WRITE_MS : 0);
-        await dropRejected(outcome);
-      },
-    });
+    afterwards(begun, (write) =>
+      service.write(request, reader, {
+        async confirm(outcome) {
+          const isUnknown = isUpstreamError(outcome) && outcome.outcome === 'UNKNOWN';
+          reader.events.invalidated(isUnknown ? 'unknown write' : 'write');
+          await write.end(isUnknown ? UNKNOWN_WRITE_MS : 0);
+          await dropRejected(outcome);
+        },
+      }),
+    );
   }
 
   #answer(read: Read, lookup: Lookup): void {

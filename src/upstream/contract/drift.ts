@@ -65,15 +65,11 @@ const shapeOf = ({ response, module, method, route }: DeclaredEndpoint): Shape |
   response ?? (module === undefined ? RESPONSES[`${method} ${route}`] : undefined);
 
 function typeOf(value: unknown): JsonType {
-  if (value === null) {
-    return 'null';
+  if (value === null || Array.isArray(value)) {
+    return value === null ? 'null' : 'array';
   }
   const type = typeof value;
-  return type === 'string' || type === 'number' || type === 'boolean'
-    ? type
-    : Array.isArray(value)
-      ? 'array'
-      : 'object';
+  return type === 'string' || type === 'number' || type === 'boolean' ? type : 'object';
 }
 
 /** Inspects the body of a successful response, if it is in the sample. */

@@ -18,8 +18,9 @@ export function encodeArgs(endpoint: DeclaredEndpoint, upstreamUrl: URL, args: C
   if (endpoint.module !== undefined) {
     assertArgs(endpoint, args);
   }
+  assertPathIds(endpoint, args);
   return {
-    path: pathPrefixOf(upstreamUrl) + buildPath(endpoint, args),
+    path: pathPrefixOf(upstreamUrl) + fillPath(endpoint, args),
     headers: endpoint.headers && headersOf(endpoint, endpoint.headers, args),
     body: args.body && bodyOf(endpoint, args.body),
   };
@@ -103,12 +104,6 @@ function fillRoute(route: string, args: CallArgs): string {
   return path + route.slice(from);
 }
 
-/** Returns the path and query of a call. Throws if an id can't be a single path segment. */
-export function buildPath(endpoint: DeclaredEndpoint, args: CallArgs): string {
-  assertPathIds(endpoint, args);
-  return fillPath(endpoint, args);
-}
-
 /** Returns the path and query of a call, whatever its ids are. */
 export function fillPath(endpoint: DeclaredEndpoint, args: CallArgs): string {
   const { route, params } = endpoint;
@@ -124,7 +119,7 @@ export const pathPrefixOf = ({ pathname }: URL): string => pathname.replace(/(?<
 export const serviceAddressOf = (upstreamUrl: URL): string => upstreamUrl.origin + pathPrefixOf(upstreamUrl);
 
 /** Returns a body as it is sent. @throws {TypeError} if it can't be written in its format */
-export function encodeBody(endpoint: DeclaredEndpoint, body: object): string {
+function encodeBody(endpoint: DeclaredEndpoint, body: object): string {
   if (endpoint.bodyFormat === 'form') {
     return encodeFields(endpoint, 'body', body).toString();
   }
