@@ -7,10 +7,10 @@ import { addressOf, toHostname } from '../lib/urls.ts';
 import { type Connect, createConnector } from '../network/connector.ts';
 import { createTlsFiles, nameProblems } from '../network/tls-files.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import type { ServiceCache } from './cache/store.ts';
 import { BoundedClient } from './calls/bounded-client.ts';
+import type { CachedService } from './calls/cached-service.ts';
 import { createRecorder } from './calls/recorder.ts';
-import { type CallTarget, Service, type ServiceDeps } from './calls/service.ts';
+import { Service, type ServiceDeps } from './calls/service.ts';
 import type {
   CallAuthor,
   Caller,
@@ -95,16 +95,14 @@ export class UpstreamService {
   /** Certificates and headers to reload. */
   readonly files: ServiceParts['files'];
   readonly #parts: ServiceParts;
-  readonly #cached: ServiceCache | undefined;
-  readonly #target: CallTarget;
+  readonly #cached: CachedService | undefined;
 
-  /** @param cache cache of its reads, and what answers calls with it. @default none */
-  constructor(parts: ServiceParts, cache?: { cached: ServiceCache; target: CallTarget }) {
+  /** @param cached answers its calls with a cache. @default none */
+  constructor(parts: ServiceParts, cached?: CachedService) {
     this.settings = parts.own;
     this.files = parts.files;
     this.#parts = parts;
-    this.#cached = cache?.cached;
-    this.#target = cache?.target ?? parts.service;
+    this.#cached = cached;
   }
 
   /** Address of the service, the same for all ways to write it. */
@@ -114,12 +112,12 @@ export class UpstreamService {
 
   /** Binds a client to one caller. */
   bind(caller: Caller): OperationClient {
-    return new BoundedClient(this.settings, this.#target, caller);
+    return new BoundedClient(this.settings, this.#cached ?? this.#parts.service, caller);
   }
 
   /** Binds a recorder of calls, which sends nothing, to one caller. */
   record(caller: CallAuthor): Recorder {
-    return createRecorder(this.settings, this.#cached, caller);
+    return createRecorder(this.settings, this.#cached?.cache, caller);
   }
 
   /** Whether it has accepted an API key within the last minute. */

@@ -44,21 +44,20 @@ export class Upstreams {
       const reports = { reportCircuitChange: circuitReporterOf?.(name), reportDeviation: deviationReporterOf?.(name) };
       return openParts(name, own, { ...shared, ...reports }, this.#buffer);
     });
-    const cacheSettings = settings.cache || undefined;
-    const cache = cacheSettings && cacheStores.open(cacheSettings, deps.monotonicNow); // After the files, which may be invalid.
+    // After the files, which may be invalid.
+    const cache = settings.cache && {
+      ...cacheStores.open(settings.cache, deps.monotonicNow),
+      settings: settings.cache,
+    };
     const emptied = findEmptied(endpoints);
     const kinds = [...new Set(endpoints.flatMap(({ cached }) => (cached === undefined ? [] : cached.kind)))];
-    this.#cache = cache;
+    this.#cache = cache || undefined;
     this.#byName = new Map(
       opened.map((parts) => {
         const { name, own, service } = parts;
-        const { attemptTimeoutMs } = own;
-        if (!cache || !cacheSettings) {
-          return [name, new UpstreamService(parts)];
-        }
-        const cached = { store: cache.resource, settings: cacheSettings, address: cacheAddressOf(own) };
-        const shared = { kinds, emptied, service, attemptTimeoutMs, closing: this.#closing };
-        return [name, new UpstreamService(parts, { cached, target: new CachedService({ ...cached, ...shared }) })];
+        const calls = { kinds, emptied, service, attemptTimeoutMs: own.attemptTimeoutMs, closing: this.#closing };
+        const stored = cache && { store: cache.resource, settings: cache.settings, address: cacheAddressOf(own) };
+        return [name, new UpstreamService(parts, stored ? new CachedService({ ...stored, ...calls }) : undefined)];
       }),
     );
   }

@@ -48,6 +48,10 @@ export class CachedService implements CallTarget {
     this.#deps = deps;
   }
 
+  get cache(): ServiceCache {
+    return this.#deps;
+  }
+
   read(request: UpstreamRequest, reader: Reader): void {
     const { service, store } = this.#deps;
     const { cached } = request.endpoint;
