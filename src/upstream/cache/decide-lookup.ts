@@ -2,7 +2,7 @@
 
 import type { Lookup } from './store.ts';
 
-/** What Redis holds for a lookup. Times are on its clock, in milliseconds. */
+/** State in Redis that a lookup has found. Times are on its clock, in milliseconds. */
 export interface HeldState {
   now: number;
   /** Undefined if nothing of the kind was stored yet, or it was evicted. */
@@ -15,7 +15,7 @@ export interface HeldState {
   header: string;
 }
 
-/** What only this process knows. */
+/** State that only this process knows. */
 export interface OwnState {
   /** Server and the history of its data. After a restart or a fail-over, it is another one, in which writes may be missing. */
   history: string;
