@@ -35,8 +35,8 @@ export function createAuth(
   now: () => Date,
 ) {
   const browser = createBrowserAccess(settings, remoteKeys, documentOf, logger, now);
-  const isServed = (scheme: Scheme) =>
-    scheme === 'ApiKey' ? settings.clients.server !== false : browser !== undefined;
+  const servesServers = settings.clients.server !== false;
+  const isServed = (scheme: Scheme) => (scheme === 'ApiKey' ? servesServers : browser !== undefined);
   const schemes = (['ApiKey', 'Bearer'] as const).filter(isServed);
 
   /** Returns the identity if nothing has to be verified. */
@@ -45,7 +45,7 @@ export function createAuth(
       return ANONYMOUS;
     }
     if (isCredential(authorization)) {
-      return schemes.includes('ApiKey')
+      return servesServers
         ? {
             clientKind: 'server',
             credential: authorization,
