@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { createCounts } from '../../src/telemetry/metrics/gateway-metrics.ts';
 import { RESPONSES } from '../../src/upstream/contract/responses.gen.ts';
-import { CONTRACT } from '../../src/upstream/endpoints.ts';
+import { CONTRACT, createSubscribers } from '../../src/upstream/endpoints.ts';
 import { deviationsIn, startGateway } from '../support/gateway.ts';
 import { ofFile } from '../support/lifetime.ts';
 import { metricValues } from '../support/metrics-text.ts';
@@ -229,8 +229,8 @@ it('all of a response is checked, also if it is long', async () => {
 });
 
 it('every endpoint of the contract with a response has a shape to compare it with', () => {
-  const declared = CONTRACT.filter(({ expect: form }) => form !== 'nothing').map(
-    ({ method, route }) => `${method} ${route}`,
-  );
+  const declared = [...CONTRACT, createSubscribers]
+    .filter(({ expect: form }) => form !== 'nothing')
+    .map(({ method, route }) => `${method} ${route}`);
   expect(Object.keys(RESPONSES).toSorted()).toEqual(declared.toSorted());
 });
