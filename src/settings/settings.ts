@@ -176,3 +176,11 @@ export type CacheSettings = Exclude<GatewaySettings['cache'], false>;
 /** Returns the name of the upstream for requests and tenants that select none. */
 export const defaultUpstream = (upstreams: GatewaySettings['upstreams'] = {}): string | undefined =>
   Object.entries(upstreams).find(([, upstream]) => upstream.default)?.[0];
+
+/** Whether the audit log names an API key in another way after each restart. Names of tenants stay. */
+export const hasChangingNames = ({
+  audit,
+  clients,
+  logSecret,
+}: Pick<GatewaySettings, 'audit' | 'clients' | 'logSecret'>): boolean =>
+  audit !== undefined && clients.server !== false && logSecret === undefined;

@@ -2,9 +2,8 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
-import { hasChangingNames } from '../settings/conflicts.ts';
 import { readSecret } from '../settings/kinds.ts';
-import type { GatewaySettings } from '../settings/settings.ts';
+import { type GatewaySettings, hasChangingNames } from '../settings/settings.ts';
 import { createAuditLog } from './audit-log.ts';
 import { type AccessLogEntry, createAccessLog, createTenantNames } from './logs/access-log.ts';
 import { createCircuitLog, createEpisodeLog } from './logs/upstream-log.ts';

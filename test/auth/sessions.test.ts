@@ -18,7 +18,7 @@ guards('src/auth/tokens/token-verifier.ts', 'toPerson.callerId');
 guards('src/auth/tokens/token-verifier.ts', 'toPerson.scopes');
 guards('src/auth/authenticate.ts', 'identityOf');
 guards('src/http/head.ts', 'requirePreflight');
-guards('src/settings/conflicts.ts', 'findConflicts');
+guards('src/settings/parse.ts', 'findConflicts');
 
 type Authenticate = NonNullable<GatewayOptions['authenticate']>;
 

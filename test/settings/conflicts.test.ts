@@ -7,7 +7,7 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 // Settings that contradict each other, or miss another one.
 
 guards('src/lib/urls.ts', 'isKeysAddress');
-guards('src/settings/conflicts.ts', 'findConflicts');
+guards('src/settings/parse.ts', 'findConflicts');
 
 const upstream = 'http://127.0.0.1:1';
 const eu = { url: upstream };

@@ -5,8 +5,8 @@ import { guards } from '../support/guards.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('packages/cli/src/config/config-file.ts', 'resolveReferences.resolveText');
-guards('src/settings/conflicts.ts', 'findTenantConflicts');
-guards('src/settings/conflicts.ts', 'findConflicts');
+guards('src/settings/parse.ts', 'findTenantConflicts');
+guards('src/settings/parse.ts', 'findConflicts');
 
 const problemsIn = (text: string, env: Record<string, string> = {}) =>
   problemsOf({ env, files: { 'notigraph.config.yaml': text } });

@@ -5,7 +5,7 @@ import type { GraphQLSchema } from 'graphql';
 import { checkDocuments } from '../../../../src/documents/validate.ts';
 import { listFilesOf } from '../../../../src/file-checks.ts';
 import { isLoopbackHost } from '../../../../src/lib/urls.ts';
-import { hasChangingNames } from '../../../../src/settings/conflicts.ts';
+import { hasChangingNames } from '../../../../src/settings/settings.ts';
 import type { Config, LoadedConfig } from '../config/load-config.ts';
 import { findPartsOfKinds, partOf } from '../config/parts.ts';
 import { type Problem, problemOf } from '../config/problem.ts';

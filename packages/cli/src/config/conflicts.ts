@@ -1,7 +1,7 @@
 // Finds settings of the command that contradict each other, or miss another one.
 
-import { findConflicts } from '../../../../src/settings/conflicts.ts';
 import type { SettingProblem } from '../../../../src/settings/define.ts';
+import { findConflicts } from '../../../../src/settings/parse.ts';
 import { countWorkers, type Settings } from './settings.ts';
 
 /** Returns the settings that contradict each other or miss another one: those of the gateway, and of the process. */
