@@ -10,8 +10,8 @@ import {
   isUpstreamError,
   saysNotFound,
   type UpstreamError,
+  type WriteOutcome,
 } from '../upstream/errors.ts';
-import type { WriteOutcome } from '../upstream/failures.ts';
 import { isGraphQLError } from './located-error.ts';
 
 /**

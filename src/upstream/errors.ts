@@ -3,7 +3,9 @@
 import { errorCodeOf } from '../lib/caught.ts';
 import { isTimeoutError } from '../lib/signal.ts';
 import {
+  FAILURES,
   type FailureKind,
+  type FailureMeaning,
   isOutageStatus,
   type KindWith,
   meaningOf,
@@ -11,6 +13,8 @@ import {
   type UpstreamErrorCode,
   type WriteOutcome,
 } from './failures.ts';
+
+export type { WriteOutcome } from './failures.ts';
 
 export type ConflictReason = 'ALREADY_EXISTS' | 'IDEMPOTENCY_KEY_REUSED' | 'OTHER';
 
@@ -88,6 +92,12 @@ export class UpstreamError extends Error {
 type UpstreamErrorOptions = Pick<UpstreamError, 'code' | 'message' | 'endpoint'> & Partial<Omit<UpstreamError, 'name'>>;
 
 export const isUpstreamError = (error: unknown): error is UpstreamError => error instanceof UpstreamError;
+
+/** Whether the same request may succeed later, whichever failure with this code it is. */
+export function isTemporaryCode(code: string): boolean {
+  const meanings = Object.values<FailureMeaning>(FAILURES).filter((each) => each.code === code);
+  return meanings.length > 0 && meanings.every(({ isTemporary }) => isTemporary);
+}
 
 /** Returns what the log says about the cause of an error: its code, or else its message. */
 export function describeCause(cause: unknown): string | undefined {

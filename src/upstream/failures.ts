@@ -327,9 +327,3 @@ export const kindOfStatus = (status: number): KindWith<'statuses'> | 'badRespons
 /** Whether a response with this status shows that the service is down. */
 export const isOutageStatus = (status: number): boolean =>
   status >= 400 && meaningOf(kindOfStatus(status)).isOutage === true;
-
-/** Whether the same request may succeed later, whichever failure with this code it is. */
-export function isTemporaryCode(code: string): boolean {
-  const meanings = KINDS.map(meaningOf).filter((each) => each.code === code);
-  return meanings.length > 0 && meanings.every(({ isTemporary }) => isTemporary);
-}

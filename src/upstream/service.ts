@@ -11,15 +11,7 @@ import { BoundedClient } from './calls/bounded-client.ts';
 import type { CachedService } from './calls/cached-service.ts';
 import { createRecorder } from './calls/recorder.ts';
 import { Service, type ServiceDeps } from './calls/service.ts';
-import type {
-  CallAuthor,
-  Caller,
-  Deviation,
-  OperationClient,
-  ReportCircuitChange,
-  ReportDeviation,
-  ServiceState,
-} from './calls.ts';
+import type { CallAuthor, Caller, Deviation, OperationClient, ServiceState } from './calls.ts';
 import { findDeviations } from './contract/drift.ts';
 import { isEnvelope } from './declaration/response-form.ts';
 import type { CallArgs, DeclaredEndpoint } from './endpoint.ts';
@@ -34,17 +26,13 @@ import { errorFromFailure, isForeign, parseRetryAfter } from './transport/to-err
 
 export type SettingsOfService = Omit<GatewaySettings, 'upstream' | 'upstreams'> & { upstreamUrl: URL };
 
-export interface OpenServiceDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random' | 'breakerMinimumCalls'> {
+export interface OpenServiceDeps extends Omit<ServiceDeps, 'pool'> {
   /** @default nothing is logged */
   logger?: Logger;
   /** @default the clock of the system */
   now?: () => Date;
   /** Opens connections to the service. @default over the network */
   connect?: Connect | undefined;
-  /** Called when the circuit breaker opens and closes. @default none */
-  reportCircuitChange?: ReportCircuitChange | undefined;
-  /** Called for deviations from the contract. @default none */
-  reportDeviation?: ReportDeviation | undefined;
 }
 
 /** One read, outside of an operation. */
@@ -217,7 +205,7 @@ export const openService = (url: URL, settings: Omit<SettingsOfService, 'upstrea
 export function openParts(
   name: string | undefined,
   own: SettingsOfService,
-  { logger, now = () => new Date(), connect, reportCircuitChange, reportDeviation, ...deps }: OpenServiceDeps,
+  { logger, now = () => new Date(), connect, ...deps }: OpenServiceDeps,
   buffer: ResponseBuffer = { bytes: 0, maxBytes: own.maxBufferedBytes },
 ) {
   const tls = readTls(name, own, logger, now);
@@ -228,7 +216,7 @@ export function openParts(
     connect,
     monotonicNow: deps.monotonicNow,
   });
-  const service = new Service(own, { ...deps, pool, reportDeviation, reportCircuitChange });
+  const service = new Service(own, { ...deps, pool });
   const files = [tls, own.upstreamHeaders && pool.headers].filter((each) => each !== undefined);
   return { name, own, tls, pool, service, files };
 }

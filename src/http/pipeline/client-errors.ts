@@ -17,8 +17,7 @@ import { logEpisodes } from '../../lib/episodes.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { memoize } from '../../lib/memoize.ts';
 import { InvalidCall } from '../../upstream/endpoint.ts';
-import { describeCause, isUpstreamError, type UpstreamError } from '../../upstream/errors.ts';
-import type { WriteOutcome } from '../../upstream/failures.ts';
+import { describeCause, isUpstreamError, type UpstreamError, type WriteOutcome } from '../../upstream/errors.ts';
 import type { RequestState } from './parts.ts';
 
 /** The `extensions` of errors in responses. Errors never have other members. */

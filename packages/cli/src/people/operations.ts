@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { buildGateway, type Gateway } from '../../../../src/gateway.ts';
-import { isTemporaryCode } from '../../../../src/upstream/failures.ts';
+import { isTemporaryCode } from '../../../../src/upstream/errors.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { loadModules } from '../config/load-modules.ts';
 import { rejectProblems } from '../config/problem.ts';
