@@ -3,7 +3,7 @@
 import type { Scheme } from '../auth/authenticate.ts';
 import type { ShippedOperation } from '../documents/shipped-operations.ts';
 
-export type { ExplainedCall, Explanation } from '../graphql/explanation.ts';
+export type { ExplainedCall, Explanation } from '../graphql/declared-calls.ts';
 export type { UpstreamReport } from '../http/message.ts';
 export type { Scheme };
 

@@ -1,6 +1,6 @@
 // Asks gateways for explanations, and compares them with the calls that were made.
 
-import type { Explanation } from '../../src/graphql/explanation.ts';
+import type { Explanation } from '../../src/graphql/declared-calls.ts';
 import type { StartedGateway, TestRequest } from './gateway.ts';
 
 export type { Explanation };

@@ -4,7 +4,7 @@
 import { ApolloClient, gql, HttpLink, InMemoryCache, type TypedDocumentNode } from '@apollo/client';
 import { Client, type DocumentInput, fetchExchange } from '@urql/core';
 import { GraphQLClient, request } from 'graphql-request';
-import type { Explanation as GatewayExplanation } from '../../../src/graphql/explanation.ts';
+import type { Explanation as GatewayExplanation } from '../../../src/graphql/declared-calls.ts';
 import type { UpstreamReport as GatewayReport } from '../../../src/http/message.ts';
 import {
   type Channel,

@@ -5,8 +5,7 @@ import { type ExecutionResult, type GraphQLResolveInfo, isNonNullType, Operation
 import { NotSent, readKeyOf, type UpstreamClient, type UpstreamRequest } from '../../upstream/calls.ts';
 import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
 import type { Recorder } from '../../upstream/service.ts';
-import type { DependentCalls } from '../declared-calls.ts';
-import type { ExplainedCall, Explanation } from '../explanation.ts';
+import type { DependentCalls, ExplainedCall, Explanation } from '../declared-calls.ts';
 import { runWith } from '../field-context.ts';
 import { type FieldContext, type LoaderEndpoints, listName, readOf, recordName } from '../loaders.ts';
 import { badUserInput } from '../values.ts';
