@@ -10,6 +10,9 @@ import type { PageBody } from './pages.ts';
 import { contentFields, type Fields, idField, jsonField, optional, shows, time } from './record-fields.ts';
 import { workflows } from './workflow.ts';
 
+/** Channels as the service names them. */
+export const CHANNELS = ['in_app', 'email', 'sms', 'chat', 'push'] as const satisfies readonly ChannelName[];
+
 export const messages = defineModule('messages', ({ builder, mutation }) => {
   const Channel = builder.enumType('Channel', {
     description: 'A channel over which the service sends messages.',

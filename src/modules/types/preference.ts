@@ -4,6 +4,7 @@ import { requireScopes } from '../../graphql/scopes.ts';
 import { listOf, requireId } from '../../graphql/values.ts';
 import type { ChannelName, PreferenceBody, PreferencesBody } from '../../upstream/endpoints.ts';
 import type { Toolkit } from '../module.ts';
+import { CHANNELS } from './message.ts';
 import { type Fields, optional } from './record-fields.ts';
 import { workflows } from './workflow.ts';
 
@@ -16,8 +17,6 @@ export const isOfWorkflow = ({ template }: PreferenceBody, idOrIdentifier: strin
 /** Returns the channels whose value is another one. The service shows only those that the workflow has, and in some versions all. */
 export const channelsOtherThan = ({ preference }: PreferencesBody, enabled: boolean): ChannelName[] =>
   CHANNELS.filter((channel) => preference?.channels?.[channel] === !enabled);
-
-const CHANNELS = ['in_app', 'email', 'sms', 'chat', 'push'] as const;
 
 /** Defines the types of preferences, as a part of the module that has the toolkit. */
 export function definePreferences({ builder, use }: Toolkit) {

@@ -4,7 +4,7 @@ import { listOf, loadBySentId } from '../../graphql/values.ts';
 import { type ChannelName, getNotificationStats, type StatsEntryBody } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
 import { assertRange } from '../toolkit/arguments.ts';
-import { messages } from './message.ts';
+import { CHANNELS, messages } from './message.ts';
 import { isLocalDate } from './scalars.ts';
 import { workflows } from './workflow.ts';
 
@@ -26,8 +26,6 @@ function readFirst(first: unknown): number {
   return count;
 }
 
-const CHANNELS: readonly unknown[] = ['in_app', 'email', 'sms', 'chat', 'push'] satisfies ChannelName[];
-
 /** Returns the value to sort by. An object can't be compared; the field `key` reports it. */
 const periodOf = ({ _id }: StatsEntryBody): string => (typeof _id === 'object' ? '' : (_id ?? ''));
 
@@ -37,7 +35,7 @@ const sortEntries = (entries: readonly StatsEntryBody[]): StatsEntryBody[] =>
 /** Returns the ids of an entry's workflows. Services send nulls among them, which are reported as contract drift. */
 const workflowIdsOf = ({ templates }: StatsEntryBody): readonly string[] => listOf(templates);
 
-const isChannel = (value: unknown): value is ChannelName => CHANNELS.includes(value);
+const isChannel = (value: unknown): value is ChannelName => CHANNELS.some((channel) => channel === value);
 
 export const stats = defineModule('stats', ({ builder, declareCalls, requireScopes, use }) => {
   const { Channel } = use(messages);

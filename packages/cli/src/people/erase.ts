@@ -14,8 +14,8 @@ const REMOVE_FROM_TOPIC = `mutation ($key: ID!, $id: ID!) {
 const DELETE_MESSAGE = `mutation ($id: ID!) { result: deleteMessage(input: { id: $id }) ${RESULT} }`;
 const DELETE_SUBSCRIBER = `mutation ($id: ID!) { result: deleteSubscriber(input: { subscriberId: $id }) ${RESULT} }`;
 
-/** Code of what is still there after its deletion. */
-const STILL_THERE = 'STILL_THERE';
+/** Creates the failure of what is still there after its deletion. */
+const stillThere = (problem: string): OperationError => new OperationError('STILL_THERE', problem, false);
 
 /**
  * Outcome for a person. `pending`: not erased, or not completely; `absent`: nothing to erase; `unchecked`: erased, but a topic may have the id;
@@ -158,7 +158,7 @@ class Erasure {
       }
       if (left.length === 0) {
         const count = countOf(listed.length, 'message');
-        throw new OperationError(STILL_THERE, `The service still lists ${count} after the deletion.`, false);
+        throw stillThere(`The service still lists ${count} after the deletion.`);
       }
       for (const { id } of left) {
         await this.#operations.write(DELETE_MESSAGE, { id }, entry.subscriberId);
@@ -181,14 +181,12 @@ class Erasure {
       failure = error;
     }
     if (await this.#exists(entry)) {
-      throw (
-        failure ?? new OperationError(STILL_THERE, 'The service still has the subscriber after the deletion.', false)
-      );
+      throw failure ?? stillThere('The service still has the subscriber after the deletion.');
     }
     entry.subscriber = true;
     const { length: left } = await this.#firstMessages(entry);
     if (left > 0) {
-      throw new OperationError(STILL_THERE, `The service still has ${countOf(left, 'message')}.`, false);
+      throw stillThere(`The service still has ${countOf(left, 'message')}.`);
     }
   }
 
@@ -199,7 +197,7 @@ class Erasure {
       const keys = topics.get(entry.subscriberId)?.map(({ key }) => key) ?? [];
       entry.outcome = 'erased';
       if (keys.length > 0) {
-        this.#fail(entry, new OperationError(STILL_THERE, `The id is still in ${describeTopics(keys)}.`, false));
+        this.#fail(entry, stillThere(`The id is still in ${describeTopics(keys)}.`));
       }
     }
   }
