@@ -2,6 +2,8 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import {
+  assertObjectType,
+  assertScalarType,
   type ConstDirectiveNode,
   GraphQLError,
   type GraphQLFieldConfig,
@@ -14,7 +16,6 @@ import {
   GraphQLString,
   GraphQLUnionType,
   isObjectType,
-  isScalarType,
   isTypeDefinitionNode,
   lexicographicSortSchema,
   parse,
@@ -35,10 +36,7 @@ import type { GatewaySettings } from '../../settings/settings.ts';
 /** Returns the schema with the fields that a federation router uses: `_entities` and `_service`. Its other types are the same objects. */
 export function toSubgraph(schema: GraphQLSchema, maySeeSchema: MaySeeSchema): GraphQLSchema {
   const { query, types, ...config } = schema.toConfig();
-  const queryConfig = query?.toConfig();
-  if (query == null || queryConfig === undefined) {
-    throw new TypeError('A subgraph needs a type Query.');
-  }
+  const queryConfig = assertObjectType(query).toConfig();
   const subgraphQuery = new GraphQLObjectType({
     ...queryConfig,
     fields: {
@@ -65,12 +63,8 @@ function createEntitiesField(
     extensions: { scopedByRequest: true }, // A request names the types of the values, so it requires only their scopes.
     types,
   });
-  const jsonObject = schema.getType('JSONObject');
-  if (!isScalarType(jsonObject)) {
-    throw new TypeError('A subgraph needs the scalar JSONObject.');
-  }
   const representation = new GraphQLScalarType({
-    ...jsonObject.toConfig(), // The limits of JSON values apply to representations.
+    ...assertScalarType(schema.getType('JSONObject')).toConfig(), // The limits of JSON values apply to representations.
     name: '_Any',
     description: 'A reference to a record: its `__typename` and a key.',
   });
