@@ -13,7 +13,7 @@ import { parseSettings } from '../../../src/settings/parse.ts';
 import { SANDBOX_KEYS } from '../../sandbox/src/environments.ts';
 import type { CommandLine, Process } from './command.ts';
 import { CONFIG_FILE } from './config/config-file.ts';
-import { findAllConflicts } from './config/conflicts.ts';
+import { findAllConflicts } from './config/load-config.ts';
 import { loadCheckedModules } from './config/load-modules.ts';
 import { ConfigError, rejectProblems, writeNamedFile } from './config/problem.ts';
 import { SETTINGS_TABLE } from './config/settings.ts';

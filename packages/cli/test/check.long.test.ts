@@ -16,8 +16,8 @@ import { createReport, formatReport } from '../src/check/report.ts';
 import { readCommandLine } from '../src/command-line.ts';
 import { COMMANDS } from '../src/commands/index.ts';
 
-guards('packages/cli/src/config/conflicts.ts', 'findAllConflicts');
-guards('packages/cli/src/config/conflicts.ts', 'isSameAddress');
+guards('packages/cli/src/config/load-config.ts', 'findAllConflicts');
+guards('packages/cli/src/config/load-config.ts', 'isSameAddress');
 guards('src/documents/manifest.ts', 'findManifestProblems');
 guards('src/file-checks.ts', 'findFileProblems');
 guards('src/file-checks.ts', 'isMissing');

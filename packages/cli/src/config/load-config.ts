@@ -5,11 +5,10 @@ import { findFileProblems } from '../../../../src/file-checks.ts';
 import { suggest } from '../../../../src/lib/words.ts';
 import { SHIPPED_MODULES } from '../../../../src/modules/shipped.ts';
 import type { SettingProblem } from '../../../../src/settings/define.ts';
-import { parseSettings } from '../../../../src/settings/parse.ts';
+import { findConflicts, parseSettings } from '../../../../src/settings/parse.ts';
 import type { CommandLine } from '../command.ts';
 import { findFileProblem } from '../files.ts';
 import { type ConfigFile, findSource, readConfigFile, SOURCE_VARIABLES } from './config-file.ts';
-import { findAllConflicts } from './conflicts.ts';
 import {
   applyProxyVariables,
   type Environment,
@@ -30,6 +29,7 @@ import {
 } from './parts.ts';
 import { ConfigError, type Locate, MAX_PROBLEMS, type Problem, problemOf, sortProblems } from './problem.ts';
 import {
+  countWorkers,
   optionOf,
   SECTION_NAMES,
   SETTINGS,
@@ -123,6 +123,23 @@ export function loadForModules(
     withoutSecrets: true,
   });
   return { config: { ...config, modules: values.modules === undefined ? [] : config.modules }, locate };
+}
+
+/** Returns the settings that contradict each other or miss another one: those of the gateway, and of the process. */
+export function findAllConflicts(settings: Settings): SettingProblem[] {
+  const processes = countWorkers(settings.workers);
+  const message = `uses the store memory, which requires a single worker; use cache.store.redis, or set workers to 1 instead of ${processes}`;
+  return [
+    ...findConflicts(settings),
+    ...(isSameAddress(settings) ? [{ path: ['adminPort'], message: 'must differ from port' }] : []),
+    ...(settings.cache && settings.cache.store === 'memory' && processes > 1 ? [{ path: ['cache'], message }] : []),
+  ];
+}
+
+/** Whether both ports are the same, on hosts that overlap. */
+function isSameAddress({ host, port, adminHost, adminPort }: Settings): boolean {
+  const isEveryHost = [host, adminHost].some((name) => name === '0.0.0.0' || name === '::');
+  return port !== 0 && port === adminPort && (host === adminHost || isEveryHost);
 }
 
 const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];

@@ -9,8 +9,7 @@ import { caught } from '../../../../src/lib/caught.ts';
 import { toSentence } from '../../../../src/settings/parse.ts';
 import { counter, fileSamples, type MetricSamples } from '../../../../src/telemetry/metrics.ts';
 import type { Process } from '../command.ts';
-import { findAllConflicts } from './conflicts.ts';
-import type { Config } from './load-config.ts';
+import { type Config, findAllConflicts } from './load-config.ts';
 import { ConfigError, rejectProblems } from './problem.ts';
 import { listRestartSettings, type SettingName } from './settings.ts';
 
