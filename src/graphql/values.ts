@@ -53,9 +53,8 @@ export function loadBySentId<T>(
 const reject = (error: unknown): Promise<never> => ignoreRejection(Promise.reject(error));
 
 /** Returns an id that the service sent as text; undefined if it is no id. Some services send integers, which GraphQL accepts too. */
-export function toId(sent: unknown): string | undefined {
-  return typeof sent === 'number' ? String(sent) : typeof sent === 'string' ? sent : undefined;
-}
+export const toId = (sent: unknown): string | undefined =>
+  typeof sent === 'number' ? String(sent) : typeof sent === 'string' ? sent : undefined;
 
 /** Returns a list of parts of a record without nulls, which count as drift. Empty if the service sent none. Throws UPSTREAM_BAD_RESPONSE if it is no list. */
 export function listOf<T>(sent: readonly T[] | null | undefined): readonly T[] {

@@ -36,6 +36,5 @@ export const owned = <Fields extends object>(environment: Environment, fields: F
 });
 
 /** Returns the environment of an `Authorization` header, or undefined if the key is unknown. */
-export function findEnvironment(authorization: string | undefined): Environment | undefined {
-  return ENVIRONMENTS.find(({ name }) => authorization === `ApiKey ${SANDBOX_KEYS[name]}`);
-}
+export const findEnvironment = (authorization: string | undefined): Environment | undefined =>
+  ENVIRONMENTS.find(({ name }) => authorization === `ApiKey ${SANDBOX_KEYS[name]}`);

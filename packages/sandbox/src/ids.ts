@@ -11,9 +11,8 @@ export function createId(now: Date): string {
 }
 
 /** Returns the id of a sample record. It is the same in every file, and different in each environment. */
-export function sampleId(environment: Environment, kind: string, ...path: (string | number)[]): string {
-  return hash('sha256', [environment.name, kind, ...path].join('/')).slice(0, 24);
-}
+export const sampleId = (environment: Environment, kind: string, ...path: (string | number)[]): string =>
+  hash('sha256', [environment.name, kind, ...path].join('/')).slice(0, 24);
 
 /** Returns a function that adds the id of a named record unless it has one. */
 export const withId =

@@ -20,18 +20,14 @@ export type SandboxRequest = Pick<
 export type Respond = (request: SandboxRequest) => Promise<SandboxResponse | undefined>;
 
 /** Wraps the result in an object with one key, `data`, as most endpoints do. */
-export function dataResponse(status: 200 | 201, data: unknown): SandboxResponse {
-  return bareResponse(status, { data });
-}
+export const dataResponse = (status: 200 | 201, data: unknown): SandboxResponse => bareResponse(status, { data });
 
 /** Creates a response whose body is the given value, not wrapped in `data`. */
 export function bareResponse(status: number, body: unknown): SandboxResponse {
   return { status, body: JSON.stringify(body), headers: {} };
 }
 
-export function emptyResponse(): SandboxResponse {
-  return { status: 204, body: null, headers: {} };
-}
+export const emptyResponse = (): SandboxResponse => ({ status: 204, body: null, headers: {} });
 
 /**
  * Creates the response to a request that failed.

@@ -109,10 +109,6 @@ function describeProblem({ keyword, instancePath, params, message }: Problem): s
 }
 
 /** Returns the field's path in the request: `/requestBody/channels/0` becomes `channels.0`. */
-function nameOf(instancePath: string): string {
-  return instancePath.split('/').slice(2).join('.') || 'body';
-}
+const nameOf = (instancePath: string): string => instancePath.split('/').slice(2).join('.') || 'body';
 
-function withArticle(type: string): string {
-  return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`;
-}
+const withArticle = (type: string): string => (/^[aeio]/.test(type) ? `an ${type}` : `a ${type}`);

@@ -55,9 +55,8 @@ export function findPartsOfKinds(part: Part): PartOfKind[] {
 }
 
 /** Returns a schema, and those inside of it that describe the same value. */
-export function formsOf(schema: unknown): z.ZodType[] {
-  return schema instanceof z.ZodType ? [schema, ...listInner(schema).flatMap(formsOf)] : [];
-}
+export const formsOf = (schema: unknown): z.ZodType[] =>
+  schema instanceof z.ZodType ? [schema, ...listInner(schema).flatMap(formsOf)] : [];
 
 function listInner(schema: z.ZodType): readonly unknown[] {
   if (schema instanceof z.ZodUnion) {

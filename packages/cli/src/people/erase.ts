@@ -119,7 +119,7 @@ class Erasure {
       return;
     }
     this.#operations.pace.succeeded();
-    this.#print(describeEntry(entry, this.#isDryRun));
+    printNote(this.#host, withoutControls(describeEntry(entry, this.#isDryRun)), this.#host.stdout);
   }
 
   async #inspect(entry: Entry, keys: readonly string[]): Promise<void> {
@@ -206,10 +206,6 @@ class Erasure {
     const { code, message, isUnknown } = error;
     Object.assign(entry, { outcome: isUnknown ? 'unknown' : 'failed', code, message } satisfies Partial<Entry>);
     printNote(this.#host, withoutControls(`${entry.subscriberId}: ${message}`));
-  }
-
-  #print(text: string): void {
-    printNote(this.#host, withoutControls(text), this.#host.stdout);
   }
 
   #exists = async ({ subscriberId }: Entry): Promise<boolean> =>
