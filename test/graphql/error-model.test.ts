@@ -11,7 +11,7 @@ import type { Script, ServiceResponse } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/http/pipeline/client-errors.ts', 'createClientErrors.toUpstreamClientError');
-guards('src/errors/mutation-failures.ts', 'toFailure');
+guards('src/modules/toolkit/mutation-failures.ts', 'toFailure');
 guards('src/upstream/transport/body.ts', 'findHeaderProblem');
 guards('src/upstream/transport/body.ts', 'readSuccess');
 guards('src/upstream/transport/body.ts', 'readText');

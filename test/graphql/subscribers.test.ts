@@ -10,7 +10,7 @@ import { feed, subscriber } from '../support/records.ts';
 import { createTestFolder } from '../support/sandbox-files.ts';
 import { forwardTo, type ServiceResponse } from '../support/service.ts';
 
-guards('src/errors/mutation-failures.ts', 'toFailure');
+guards('src/modules/toolkit/mutation-failures.ts', 'toFailure');
 guards('src/graphql/json-values.ts', 'countNodes');
 guards('src/upstream/calls/upsert.ts', 'sendUpsert');
 guards('src/upstream/transport/to-error.ts', 'isStoredInPart');

@@ -19,7 +19,7 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { AUDIENCE, clientsOf, createSigner, ISSUER } from '../support/tokens.ts';
 import { registerTestTraces } from '../support/traces.ts';
 
-guards('src/errors/mutation-failures.ts', 'toFailure');
+guards('src/modules/toolkit/mutation-failures.ts', 'toFailure');
 
 // One person with a valid token tries to reach the inbox of another one, with a real service behind the gateway. Afterwards, nothing of the other has been
 // requested, returned, logged or changed.

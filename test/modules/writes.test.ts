@@ -9,7 +9,7 @@ import { guards } from '../support/guards.ts';
 import type { Script } from '../support/service.ts';
 import { bulkOf } from './example.ts';
 
-guards('src/errors/mutation-failures.ts', 'toFailure');
+guards('src/modules/toolkit/mutation-failures.ts', 'toFailure');
 guards('src/graphql/field-context.ts', 'ownWrites.upstream.write');
 guards('src/modules/toolkit/resolvers.ts', 'limitWrites');
 guards('src/modules/toolkit/resolvers.ts', 'runAsMutation');

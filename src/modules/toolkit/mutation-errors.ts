@@ -1,9 +1,9 @@
 // Types of the failures that mutations return.
 
-import type { Failure } from '../../errors/mutation-failures.ts';
 import type { InputIssue as Issue } from '../../upstream/errors.ts';
 import type { Builder } from './builder.ts';
 import { SHAREABLE } from './federation.ts';
+import type { Failure } from './mutation-failures.ts';
 
 export type MutationErrors = ReturnType<typeof defineMutationErrors>;
 

@@ -2,7 +2,6 @@
 
 import { createHash } from 'node:crypto';
 import type { GraphQLResolveInfo } from 'graphql';
-import { type Failure, toFailure } from '../../errors/mutation-failures.ts';
 import type { GatewayContext } from '../../graphql/context.ts';
 import { ownWrites, runWith } from '../../graphql/field-context.ts';
 import { badUserInput } from '../../graphql/values.ts';
@@ -11,6 +10,7 @@ import { FieldWrites } from '../../upstream/calls.ts';
 import type { CallArgs, WriteEndpoint } from '../../upstream/endpoint.ts';
 import { type InputIssue, invalidInput, isUpstreamError } from '../../upstream/errors.ts';
 import { findInputIssues } from './arguments.ts';
+import { type Failure, toFailure } from './mutation-failures.ts';
 import { subjectOf } from './subject.ts';
 
 /** Sends a write of a mutation, and returns the response. Adds an idempotency key of its own if the endpoint accepts it, and the caller sent one. */

@@ -8,7 +8,6 @@ import {
   isIntrospectionType,
   isObjectType,
 } from 'graphql';
-import { afterWrite } from '../../errors/mutation-failures.ts';
 import type { GatewayContext } from '../../graphql/context.ts';
 import { type DependentCalls, declaresCall, dependentCallsOf } from '../../graphql/declared-calls.ts';
 import { ownWrites, runWith } from '../../graphql/field-context.ts';
@@ -17,6 +16,7 @@ import { adderOf, type ModuleOf, scopesOfField } from '../../graphql/scopes.ts';
 import { memoizeByObject } from '../../lib/memoize.ts';
 import { FieldWrites } from '../../upstream/calls.ts';
 import { checkCalls } from './check-calls.ts';
+import { afterWrite } from './mutation-failures.ts';
 
 type Resolve = GraphQLFieldResolver<unknown, GatewayContext>;
 

@@ -1,7 +1,8 @@
 // Failures of mutations: those that they return as data, and the errors of their fields after a write.
 
 import { GraphQLError } from 'graphql';
-import { InvalidCall } from '../upstream/endpoint.ts';
+import { isGraphQLError } from '../../errors/located-error.ts';
+import { InvalidCall } from '../../upstream/endpoint.ts';
 import {
   addUnknownOutcome,
   afterUnknownOutcome,
@@ -11,8 +12,7 @@ import {
   saysNotFound,
   type UpstreamError,
   type WriteOutcome,
-} from '../upstream/errors.ts';
-import { isGraphQLError } from './located-error.ts';
+} from '../../upstream/errors.ts';
 
 /**
  * Failure that a client can act on: a member of the mutations' result unions. All other errors of resolvers become entries of `errors[]`
