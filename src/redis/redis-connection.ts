@@ -3,8 +3,8 @@
 import { getCACertificates } from 'node:tls';
 import { createSecretFiles, type Secret, SecretError, type SecretProblem } from '../files/secret-files.ts';
 import { errorCodeOf } from '../lib/caught.ts';
-import { findCertificateProblem } from '../network/certificates.ts';
-import { CONNECT_TIMEOUT_MS, createLookup } from '../network/open-socket.ts';
+import { CONNECT_TIMEOUT_MS, createLookup } from '../network/connector.ts';
+import { findCertificateProblem } from '../network/tls-files.ts';
 import { findRedisUrlProblem } from '../settings/kinds.ts';
 
 export interface RedisServer {

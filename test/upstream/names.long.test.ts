@@ -16,9 +16,9 @@ import { createTestFolder } from '../support/sandbox-files.ts';
 import { sendOperation } from '../support/send-operation.ts';
 import { type ScriptedService, startService } from '../support/service.ts';
 
-guards('src/network/open-socket.ts', 'openSocket');
-guards('src/network/open-socket.ts', 'lookUp');
-guards('src/network/open-socket.ts', 'createLookup');
+guards('src/network/connector.ts', 'openSocket');
+guards('src/network/connector.ts', 'lookUp');
+guards('src/network/connector.ts', 'createLookup');
 
 const READ = '{ notificationGroups { name } }';
 const EMPTY = { data: { notificationGroups: [] } };
