@@ -13,8 +13,8 @@ import {
   type SourceProblem,
 } from './files/secret-files.ts';
 import { caught, SetupError } from './lib/caught.ts';
+import { assertInstalled } from './lib/installation.ts';
 import { isRecord } from './lib/is-record.ts';
-import { assertInstalled } from './lib/optional-packages.ts';
 import { findTlsProblems } from './network/tls-files.ts';
 import { findRedisProblem } from './redis/redis-connection.ts';
 import type { SettingProblem } from './settings/define.ts';

@@ -12,7 +12,7 @@ import { createPages } from './graphiql/graphiql.ts';
 import { scopesOf } from './graphql/scopes.ts';
 import { createHttp } from './http/http.ts';
 import type { NodeMessage, NodeReply } from './http/message.ts';
-import { assertRuntime } from './lib/optional-packages.ts';
+import { assertRuntime } from './lib/installation.ts';
 import { createMcp, type McpStreams } from './mcp/mcp.ts';
 import { createToolFiles } from './mcp/tool-files.ts';
 import type { GatewayModule } from './modules/module.ts';

@@ -7,7 +7,7 @@ import type { Identity } from '../auth/identity.ts';
 import { type Refusal, refuse } from '../errors/codes.ts';
 import { orUndefined } from '../lib/caught.ts';
 import { isRecord, recordOf } from '../lib/is-record.ts';
-import { limitLines } from '../lib/line-limit.ts';
+import { limitLines } from '../lib/log-limits.ts';
 import { memoize, memoizeBySource } from '../lib/memoize.ts';
 import type { GatewaySettings, TrustedDocumentsMode } from '../settings/settings.ts';
 import { createManifestFiles, type Manifest, type ManifestFiles, sha256Of, withoutHashPrefix } from './manifest.ts';

@@ -1,7 +1,7 @@
-// The installed package: its version, and its files.
+// The installed package: its version and its files, and the packages and runtimes that it needs.
 
 import { fileURLToPath } from 'node:url';
-import { errorCodeOf, SetupError } from './caught.ts';
+import { errorCodeOf, orUndefined, SetupError } from './caught.ts';
 
 /** Version of the package. `test/package-references.test.ts` compares it with that in package.json. */
 export const VERSION = '1.1.0';
@@ -25,3 +25,25 @@ export const packageUrl = (path: string): URL => new URL(path, import.meta.resol
 
 const describeUnreadable = (file: URL, error: unknown): string =>
   `${fileURLToPath(file)} can't be read (${errorCodeOf(error) ?? error})`;
+
+/** Packages that only users of a feature install. */
+const OPTIONAL_PACKAGES = {
+  redis: { name: '@redis/client', major: 6, feature: 'Redis' },
+  mcp: { name: '@modelcontextprotocol/server', major: 2, feature: 'MCP' },
+} as const;
+
+/** @throws {SetupError} if the package of a feature is not installed */
+export function assertInstalled(feature: keyof typeof OPTIONAL_PACKAGES): void {
+  const { name, major, feature: subject } = OPTIONAL_PACKAGES[feature];
+  if (orUndefined(() => import.meta.resolve(name)) === undefined) {
+    throw new SetupError(`${subject} needs the package ${name}. Install it with "npm install ${name}@${major}"`);
+  }
+}
+
+/** @throws {SetupError} in Bun, whose own `undici` has clients that can't send requests. Each call of the service would fail. */
+export function assertRuntime(): void {
+  if ('Bun' in globalThis) {
+    const message = "Bun is not supported, because it replaces the package undici, which sends the gateway's requests";
+    throw new SetupError(`${message}. Use Node.js 22.19 or later`);
+  }
+}

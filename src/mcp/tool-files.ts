@@ -5,7 +5,7 @@ import { createManifestFiles, type Manifest, ManifestError, shortenId } from '..
 import { PreparedDocuments } from '../documents/prepared-documents.ts';
 import { shippedManifest } from '../documents/shipped-operations.ts';
 import { type DocumentRules, findDocumentProblem } from '../documents/validate.ts';
-import { assertInstalled } from '../lib/optional-packages.ts';
+import { assertInstalled } from '../lib/installation.ts';
 import { suggest } from '../lib/words.ts';
 import type { McpSettings } from '../settings/settings.ts';
 import { createTool, type Tool } from './tools/tool.ts';

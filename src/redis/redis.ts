@@ -1,7 +1,7 @@
 // Runs commands in Redis for callers that can do without it. Knows whether Redis works, and logs when that changes.
 
 import type { Logger } from 'pino';
-import { assertInstalled } from '../lib/optional-packages.ts';
+import { assertInstalled } from '../lib/installation.ts';
 import {
   RedisConnection,
   RedisError,

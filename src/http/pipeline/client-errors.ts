@@ -13,8 +13,8 @@ import {
 } from '../../errors/located-error.ts';
 import { toLoggedError } from '../../errors/logged-error.ts';
 import { createCredentialFilter } from '../../lib/credential-filter.ts';
-import { logEpisodes } from '../../lib/episodes.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import { logEpisodes } from '../../lib/log-limits.ts';
 import { memoize } from '../../lib/memoize.ts';
 import { InvalidCall } from '../../upstream/endpoint.ts';
 import { describeCause, isUpstreamError, type UpstreamError, type WriteOutcome } from '../../upstream/errors.ts';

@@ -2,7 +2,7 @@
 
 import type { Identity } from '../../auth/identity.ts';
 import { gatewayOverloaded, type Refusal, refuse } from '../../errors/codes.ts';
-import { logEpisodes } from '../../lib/episodes.ts';
+import { logEpisodes } from '../../lib/log-limits.ts';
 import { createPerCredential } from '../../lib/per-credential.ts';
 import type { HttpParts } from './parts.ts';
 

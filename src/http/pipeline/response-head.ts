@@ -2,7 +2,7 @@
 
 import type { Logger } from 'pino';
 import type { ClientKind, ClientRules, RulesByClientKind } from '../../auth/identity.ts';
-import { limitLines } from '../../lib/line-limit.ts';
+import { limitLines } from '../../lib/log-limits.ts';
 import { toPrintable } from '../../lib/text.ts';
 import { type IncomingRequest, type OutgoingResponse, REQUEST_ID, toRequestId } from '../message.ts';
 

@@ -1,7 +1,7 @@
 // Logs when a service goes down, something else answers for it, or it keeps what was to be cleared, and when that is over.
 
 import type { Logger } from 'pino';
-import { logEpisodes } from '../../lib/episodes.ts';
+import { logEpisodes } from '../../lib/log-limits.ts';
 import type { ReportCircuitChange } from '../../upstream/calls.ts';
 import { describeCause, type Endpoint } from '../../upstream/errors.ts';
 import type { TenantNames } from './access-log.ts';

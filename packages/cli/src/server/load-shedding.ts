@@ -3,7 +3,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 import type { Logger } from 'pino';
-import { logEpisodes } from '../../../../src/lib/episodes.ts';
+import { logEpisodes } from '../../../../src/lib/log-limits.ts';
 import type { Connections } from './connections.ts';
 import type { ServerSettings } from './settings.ts';
 
