@@ -18,7 +18,7 @@ import { createToolFiles } from './mcp/tool-files.ts';
 import type { GatewayModule } from './modules/module.ts';
 import { createSchema, endpointsOf, findUndeclared } from './modules/schema.ts';
 import type { Connect } from './network/connector.ts';
-import { createRateLimiters } from './rate-limits/redis-rate-limiter.ts';
+import { createRateLimiters } from './rate-limits/rate-limiter.ts';
 import { describeStore } from './redis/redis.ts';
 import type { GatewaySettingOptions } from './settings/gateway-options.gen.ts';
 import { parseOptions, toSentence } from './settings/parse.ts';

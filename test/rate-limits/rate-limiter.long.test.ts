@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createMemoryRateLimiter, type RateLimiter } from '../../src/rate-limits/rate-limiter.ts';
-import { createRedisRateLimiter } from '../../src/rate-limits/redis-rate-limiter.ts';
+import {
+  createMemoryRateLimiter,
+  createRedisRateLimiter,
+  type RateLimiter,
+} from '../../src/rate-limits/rate-limiter.ts';
 import type { RateLimit } from '../../src/settings/settings.ts';
 import { guards } from '../support/guards.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { pino } from 'pino';
-import { createRedisRateLimiter } from '../../src/rate-limits/redis-rate-limiter.ts';
+import { createRedisRateLimiter } from '../../src/rate-limits/rate-limiter.ts';
 import type { RedisStoreOptions } from '../../src/redis/redis.ts';
 import type { RateLimit } from '../../src/settings/settings.ts';
 
