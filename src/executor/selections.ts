@@ -231,15 +231,7 @@ function createReadArgument(
 const isImmutable = (value: unknown): boolean =>
   value === null || (typeof value !== 'object' && typeof value !== 'function');
 
-function containsVariable(value: ValueNode): boolean {
-  switch (value.kind) {
-    case Kind.VARIABLE:
-      return true;
-    case Kind.LIST:
-      return value.values.some(containsVariable);
-    case Kind.OBJECT:
-      return value.fields.some((field) => containsVariable(field.value));
-    default:
-      return false;
-  }
-}
+const containsVariable = (value: ValueNode): boolean =>
+  value.kind === Kind.VARIABLE ||
+  (value.kind === Kind.LIST && value.values.some(containsVariable)) ||
+  (value.kind === Kind.OBJECT && value.fields.some((field) => containsVariable(field.value)));

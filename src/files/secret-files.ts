@@ -2,7 +2,7 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { caught, SetupError } from '../lib/caught.ts';
+import { caught, orUndefined, SetupError } from '../lib/caught.ts';
 import { createWatchedFiles, type WatchedFiles } from './file-watcher.ts';
 import { FileError, fingerprintOf, readFolder, readTextFile } from './text-file.ts';
 
@@ -183,14 +183,8 @@ function filesIn(directory: string): [name: string, file: string][] {
   }
 }
 
-/** Whether the path leads to something other than a file, such as a folder. */
-function isOther(path: string): boolean {
-  try {
-    return !statSync(path).isFile();
-  } catch {
-    return false; // Reading it reports the problem.
-  }
-}
+/** Whether the path leads to something other than a file, such as a folder. If it leads nowhere, reading it reports the problem. */
+const isOther = (path: string): boolean => orUndefined(() => statSync(path).isFile()) === false;
 
 /** Returns PEM with its line breaks, which env files and secret stores write as `\n`; other texts unchanged. */
 const withLineBreaks = (text: string): string =>

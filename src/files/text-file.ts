@@ -25,7 +25,7 @@ const READ_WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
  * @throws {FileError} if it can't be read or has more than `maxBytes`
  */
 export function readTextFile(path: string, maxBytes: number): string {
-  try {
+  return orFileError(() => {
     assertRegularFile(path);
     const file = openSync(path, READ_WITHOUT_WAITING);
     try {
@@ -33,9 +33,7 @@ export function readTextFile(path: string, maxBytes: number): string {
     } finally {
       closeSync(file);
     }
-  } catch (error) {
-    throw toFileError(error);
-  }
+  });
 }
 
 /** Returns a text without the mark with which some programs begin UTF-8 (U+FEFF), and which JSON doesn't allow. */
@@ -65,17 +63,9 @@ function readAll(file: number, maxBytes: number): Buffer {
  * @throws {FileError} otherwise
  */
 export function assertRegularFile(path: string, stat: (path: string) => Stats = statSync): void {
-  const stats = statOf(path, stat);
+  const stats = orFileError(() => stat(path));
   if (!stats.isFile()) {
     throw new FileError(`is ${kindOf(stats)}, not a regular file`);
-  }
-}
-
-function statOf(path: string, stat: (path: string) => Stats = statSync): Stats {
-  try {
-    return stat(path);
-  } catch (error) {
-    throw toFileError(error);
   }
 }
 
@@ -112,6 +102,15 @@ export function toFileError(error: unknown): FileError {
   }
 }
 
+/** Runs a function. What it throws becomes the reason why a file can't be read. */
+function orFileError<Result>(read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    throw toFileError(error);
+  }
+}
+
 export const fingerprintOf = (files: readonly string[]): string => files.map(fileFingerprint).join('\n');
 
 /**
@@ -132,17 +131,11 @@ function fileFingerprint(file: string): string {
  *
  * @throws {FileError} if it leads nowhere
  */
-export const isFolder = (path: string): boolean => statOf(path).isDirectory();
+export const isFolder = (path: string): boolean => orFileError(() => statSync(path).isDirectory());
 
 /**
  * Returns the names in a folder.
  *
  * @throws {FileError} if it can't be read
  */
-export function readFolder(path: string): string[] {
-  try {
-    return readdirSync(path);
-  } catch (error) {
-    throw toFileError(error);
-  }
-}
+export const readFolder = (path: string): string[] => orFileError(() => readdirSync(path));

@@ -16,22 +16,15 @@ import {
   type ResponsePath,
 } from 'graphql';
 import { locate, toOperationError } from '../../errors/located-error.ts';
+import type { Deadline, Waiting } from '../../lib/signal.ts';
 import type { Variables } from './graphql-js.ts';
 import { earlyEnd, type Limits, outcomeError, STOPPED, type StopReason, stopError } from './result-limits.ts';
-
-/** End of an operation, whatever its resolvers do. */
-interface TimeLimit {
-  /** Returns why nothing more may start; undefined if it may. */
-  endReason(): unknown;
-  add(execution: Execution): void;
-  remove(execution: Execution): void;
-}
 
 /** Inputs of an execution besides its operation and variables, as for `execute` of graphql-js. */
 export interface ExecutionInputs
   extends Pick<ExecutionArgs, 'rootValue' | 'contextValue' | 'fieldResolver' | 'typeResolver'> {
   /** Ends the execution, whatever resolvers do. @default it ends when all of them have */
-  deadline?: TimeLimit | undefined;
+  deadline?: Deadline | undefined;
 }
 
 /** Member of a ring: the values that an execution awaits, and the execution itself. Cheaper than a set. */
@@ -52,7 +45,7 @@ export interface Position {
   readonly isNonNull: boolean;
 }
 
-export class Execution implements PlanSource, Awaited {
+export class Execution implements PlanSource, Awaited, Waiting {
   readonly schema: GraphQLSchema;
   readonly fragments: Record<string, FragmentDefinitionNode>;
   readonly operation: OperationDefinitionNode;
@@ -74,7 +67,7 @@ export class Execution implements PlanSource, Awaited {
   before: Awaited = this;
   after: Awaited = this;
 
-  readonly #deadline: TimeLimit | undefined;
+  readonly #deadline: Deadline | undefined;
   readonly #errors: GraphQLError[] = [];
   #visitedLists: WeakSet<object> | undefined;
   /** Paths that are null because of an error. */

@@ -3,6 +3,7 @@
 import { bodyTooLarge } from '../../errors/codes.ts';
 import { memoize } from '../../lib/memoize.ts';
 import { Abort } from '../../lib/signal.ts';
+import { MAX_HOSTS } from '../head.ts';
 import {
   type HandleRequest,
   type IncomingRequest,
@@ -200,14 +201,11 @@ export function findDuplicateHeader(rawHeaders: readonly string[]): string | und
 /** Host name or address, with an optional port (RFC 9110, 7.2). */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
-/** Maximum cached results. A gateway is reached under few hosts. */
-const MAX_RESULTS = 100;
-
 /**
  * Creates a function that validates the header `Host`, because an invalid one could change the path of a URL built from it. HTTP/1.0 requests
  * don't require the header.
  */
 function createHostCheck(): (host: string | undefined) => boolean {
-  const isValid = memoize((host) => HOST.test(host) && URL.canParse(`http://${host}`), MAX_RESULTS);
+  const isValid = memoize((host) => HOST.test(host) && URL.canParse(`http://${host}`), MAX_HOSTS);
   return (host) => host === undefined || isValid(host);
 }
