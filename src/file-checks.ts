@@ -16,7 +16,7 @@ import { caught, SetupError } from './lib/caught.ts';
 import { assertInstalled } from './lib/installation.ts';
 import { isRecord } from './lib/is-record.ts';
 import { findTlsProblems } from './network/tls-files.ts';
-import { findRedisProblem } from './redis/redis-connection.ts';
+import { findRedisProblem } from './redis/redis.ts';
 import type { SettingProblem } from './settings/define.ts';
 import { type declaredKind, findHeaderProblem, type Kind, requireLength, sourceOf } from './settings/kinds.ts';
 import type { GatewaySettings } from './settings/settings.ts';

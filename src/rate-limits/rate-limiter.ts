@@ -4,12 +4,12 @@ import { hash } from 'node:crypto';
 import { createSharedResources } from '../lib/shared-resources.ts';
 import {
   createRedis,
+  notRedis,
   type RedisStoreOptions,
   type RedisWork,
   type SharedRedisOptions,
   type StoreStatus,
 } from '../redis/redis.ts';
-import { NOT_REDIS, RedisError } from '../redis/redis-connection.ts';
 import type { GatewaySettings, RateLimit } from '../settings/settings.ts';
 
 /** State of a caller's limit. */
@@ -284,7 +284,7 @@ const runScript =
     const [granted, missing]: unknown[] = Array.isArray(reply) ? reply : [];
     const missingMs = missing instanceof Buffer ? Number(missing) : Number.NaN;
     if (typeof granted !== 'number' || !Number.isFinite(missingMs)) {
-      throw new RedisError(NOT_REDIS);
+      throw notRedis();
     }
     return { isGranted: granted === 1, missingMs };
   };

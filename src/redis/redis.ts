@@ -1,15 +1,49 @@
-// Runs commands in Redis for callers that can do without it. Knows whether Redis works, and logs when that changes.
+// Reads where Redis is, and runs commands in it for callers that can do without it. Knows whether it works, and logs when that changes.
 
+import { getCACertificates } from 'node:tls';
 import type { Logger } from 'pino';
+import { createSecretFiles, type Secret, type SecretProblem } from '../files/secret-files.ts';
 import { assertInstalled } from '../lib/installation.ts';
-import {
-  RedisConnection,
-  RedisError,
-  type RedisFailure,
-  type RedisServer,
-  readRedisServer,
-  type SendCommand,
-} from './redis-connection.ts';
+import { findCertificateProblem } from '../network/tls-files.ts';
+import { findRedisUrlProblem } from '../settings/kinds.ts';
+import { NOT_REDIS, RedisConnection, RedisError, type RedisFailure } from './connection/redis-connection.ts';
+
+interface RedisServer {
+  /** URL such as `redis://user:password@host:6379/0`, or `rediss://…` for TLS. */
+  url: Secret;
+  /** Certificates of private authorities in PEM, trusted in addition to those of Node.js. @default none */
+  ca?: Secret | undefined;
+}
+
+/**
+ * Reads where the server is, and whom to trust.
+ *
+ * @throws {SecretError} if a file can't be read, or its content is invalid
+ */
+function readRedisServer(server: RedisServer): { url: string; ca?: string[] } {
+  const secrets = createSecretFiles({ secrets: secretsOf(server) }, findRedisProblem).secrets();
+  const ca = secrets.get('ca');
+  return { url: secrets.get('url') ?? '', ...(ca !== undefined && { ca: [...getCACertificates('default'), ca] }) };
+}
+
+const secretsOf = ({ url, ca }: RedisServer): Record<string, Secret> => ({ url, ...(ca !== undefined && { ca }) });
+
+/** Returns the first problem of a server's URL and certificates, without quoting the URL, or undefined. */
+export function findRedisProblem(secrets: ReadonlyMap<string, string>): SecretProblem | undefined {
+  const [url, ca] = [secrets.get('url'), secrets.get('ca')];
+  const problemOfUrl = url === undefined ? undefined : findRedisUrlProblem(url);
+  if (problemOfUrl !== undefined) {
+    return { name: 'url', problem: `the URL of Redis ${problemOfUrl}` };
+  }
+  if (ca === undefined) {
+    return undefined;
+  }
+  if (url?.startsWith('rediss:') === false) {
+    return { name: 'ca', problem: 'the URL of Redis must be a URL rediss://…, because ca is set' };
+  }
+  const problemOfCa = findCertificateProblem(ca);
+  return problemOfCa === undefined ? undefined : { name: 'ca', problem: problemOfCa };
+}
 
 export interface StoreStatus {
   /** Whether the store works. If not, this process does without it. */
@@ -27,7 +61,13 @@ interface StoreMessages {
   onceUp: string;
 }
 
+/** Sends a command, as a connection does. */
+export type SendCommand = RedisConnection['send'];
+
 export type RedisWork<Reply> = (send: SendCommand) => Promise<Reply>;
+
+/** Creates the error of work that gets a reply which no Redis sends. */
+export const notRedis = (): Error => new RedisError(NOT_REDIS);
 
 /** Options that all stores of a process share. */
 export interface SharedRedisOptions {
@@ -76,8 +116,8 @@ export function createRedis(
   { url, ca, logger, prefix, timeoutMs = 100 }: RedisStoreOptions,
   { messages, trial, onUp }: StoreWork,
 ) {
-  const server = { url, ca };
-  readRedisServer(server);
+  const readServer = () => readRedisServer({ url, ca });
+  readServer();
   assertInstalled('redis');
   const { status, up, down, [Symbol.dispose]: disposeState } = createStoreState(logger, messages);
   /** Undefined between two connections, and once closed. */
@@ -93,7 +133,7 @@ export function createRedis(
 
   /** Finds out whether Redis works, with a new connection if there is none. */
   async function tryRedis(): Promise<void> {
-    const tried: RedisConnection = connection ?? new RedisConnection(server, (error) => giveUp(tried, error));
+    const tried: RedisConnection = connection ?? new RedisConnection(readServer, (error) => giveUp(tried, error));
     connection = tried;
     try {
       await tried.opened;

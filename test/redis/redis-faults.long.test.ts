@@ -10,7 +10,7 @@ import { createLimiter, replyOk, startListener } from '../support/redis-limiter.
 import { createRedisCache } from '../support/test-cache.ts';
 
 guards('src/redis/redis.ts', 'describeStore');
-guards('src/redis/redis-connection.ts', 'describeReply');
+guards('src/redis/connection/redis-connection.ts', 'describeReply');
 
 /** Keeps the event loop from doing anything else, without CPU time, which other tests need. */
 const block = (milliseconds: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);

@@ -2,8 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { createRedis, describeStore, type RedisStoreOptions } from '../../redis/redis.ts';
-import { NOT_REDIS, RedisError, type SendCommand } from '../../redis/redis-connection.ts';
+import { createRedis, describeStore, notRedis, type RedisStoreOptions, type SendCommand } from '../../redis/redis.ts';
 import type { StoreStats, UpstreamResult } from '../calls.ts';
 import { decideLookup, type HeldState, versionIn } from './decide-lookup.ts';
 import { createOwnerKeys, sealResult, toJson, unsealResult } from './sealing.ts';
@@ -299,7 +298,7 @@ async function readState(
   const [time, values, deadlines] = await Promise.all([send('TIME'), send('MGET', ...keys), send('HVALS', writes)]);
   const now = toMilliseconds(time);
   if (!Array.isArray(values) || !Array.isArray(deadlines)) {
-    throw new RedisError(NOT_REDIS);
+    throw notRedis();
   }
   const [version, epoch, unknown, value]: unknown[] = values;
   const entry = value instanceof Buffer ? value : Buffer.alloc(0);
@@ -320,7 +319,7 @@ const textOf = (value: unknown): string | undefined => (value instanceof Buffer 
 function toMilliseconds(time: unknown): number {
   const [seconds, microseconds] = Array.isArray(time) ? time.map((part) => Number(textOf(part))) : [];
   if (seconds === undefined || microseconds === undefined || Number.isNaN(seconds + microseconds)) {
-    throw new RedisError(NOT_REDIS);
+    throw notRedis();
   }
   return seconds * 1_000 + Math.floor(microseconds / 1_000);
 }
@@ -330,7 +329,7 @@ function readHistory(server: unknown, replication: unknown): string {
   const [, run] = /^run_id:(\w+)/m.exec(textOf(server) ?? '') ?? [];
   const [, history] = /^master_replid:(\w+)/m.exec(textOf(replication) ?? '') ?? [];
   if (run === undefined) {
-    throw new RedisError(NOT_REDIS);
+    throw notRedis();
   }
   return `${run.slice(0, 16)}-${history?.slice(0, 16)}`;
 }

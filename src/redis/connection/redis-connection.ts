@@ -1,57 +1,16 @@
-// Reads where Redis is, opens one connection to it, and describes why that fails.
+// Opens one connection to Redis, and describes why that fails.
 
-import { getCACertificates } from 'node:tls';
-import { createSecretFiles, type Secret, SecretError, type SecretProblem } from '../files/secret-files.ts';
-import { errorCodeOf } from '../lib/caught.ts';
-import { CONNECT_TIMEOUT_MS, createLookup } from '../network/connector.ts';
-import { findCertificateProblem } from '../network/tls-files.ts';
-import { findRedisUrlProblem } from '../settings/kinds.ts';
-
-export interface RedisServer {
-  /** URL such as `redis://user:password@host:6379/0`, or `rediss://…` for TLS. */
-  url: Secret;
-  /** Certificates of private authorities in PEM, trusted in addition to those of Node.js. @default none */
-  ca?: Secret | undefined;
-}
-
-/**
- * Reads where the server is, and whom to trust.
- *
- * @throws {SecretError} if a file can't be read, or its content is invalid
- */
-export function readRedisServer(server: RedisServer): { url: string; ca?: string[] } {
-  const secrets = createSecretFiles({ secrets: secretsOf(server) }, findRedisProblem).secrets();
-  const ca = secrets.get('ca');
-  return { url: secrets.get('url') ?? '', ...(ca !== undefined && { ca: [...getCACertificates('default'), ca] }) };
-}
-
-const secretsOf = ({ url, ca }: RedisServer): Record<string, Secret> => ({ url, ...(ca !== undefined && { ca }) });
-
-/** Returns the first problem of a server's URL and certificates, without quoting the URL, or undefined. */
-export function findRedisProblem(secrets: ReadonlyMap<string, string>): SecretProblem | undefined {
-  const [url, ca] = [secrets.get('url'), secrets.get('ca')];
-  const problemOfUrl = url === undefined ? undefined : findRedisUrlProblem(url);
-  if (problemOfUrl !== undefined) {
-    return { name: 'url', problem: `the URL of Redis ${problemOfUrl}` };
-  }
-  if (ca === undefined) {
-    return undefined;
-  }
-  if (url?.startsWith('rediss:') === false) {
-    return { name: 'ca', problem: 'the URL of Redis must be a URL rediss://…, because ca is set' };
-  }
-  const problemOfCa = findCertificateProblem(ca);
-  return problemOfCa === undefined ? undefined : { name: 'ca', problem: problemOfCa };
-}
-
-/** Sends a command. Texts in its reply are buffers. Commands that are sent in one turn run in their order. */
-export type SendCommand = (...args: readonly (string | Buffer)[]) => Promise<unknown>;
+import { SecretError } from '../../files/secret-files.ts';
+import { errorCodeOf } from '../../lib/caught.ts';
+import { CONNECT_TIMEOUT_MS, createLookup } from '../../network/connector.ts';
 
 /** Part of a client of `@redis/client`. */
 interface Client {
   sendCommand(args: readonly (string | Buffer)[]): Promise<unknown>;
   destroy(): void;
 }
+
+type ReadServer = () => { url: string; ca?: string[] };
 
 /** Time without data after which a connection is closed: one that is being opened, because an open one is tried more often. */
 const MAX_SILENCE_MS = 5_000;
@@ -65,12 +24,16 @@ export class RedisConnection {
   #usesTls = false;
   #isReply: (error: Error) => boolean = () => false;
 
-  /** @param onError called when the connection can't be used any more */
-  constructor(server: RedisServer, onError: (error: unknown) => void) {
-    this.opened = this.#open(server, onError);
+  /**
+   * @param readServer returns where the server is, and whom to trust
+   * @param onError called when the connection can't be used any more
+   */
+  constructor(readServer: ReadServer, onError: (error: unknown) => void) {
+    this.opened = this.#open(readServer, onError);
   }
 
-  readonly send: SendCommand = (...args) =>
+  /** Sends a command. Texts in its reply are buffers. Commands that are sent in one turn run in their order. */
+  readonly send = (...args: readonly (string | Buffer)[]): Promise<unknown> =>
     this.#client?.sendCommand(args) ?? Promise.reject(new RedisError({ code: 'NOT_CONNECTED' }));
 
   /**
@@ -91,9 +54,9 @@ export class RedisConnection {
     this.#client?.destroy();
   }
 
-  async #open(server: RedisServer, onError: (error: unknown) => void): Promise<void> {
+  async #open(readServer: ReadServer, onError: (error: unknown) => void): Promise<void> {
     const { createClient, ErrorReply, RESP_TYPES } = await import('@redis/client'); // Only now, because loading is slow.
-    const { url, ca } = readRedisServer(server);
+    const { url, ca } = readServer();
     this.#usesTls = url.startsWith('rediss:');
     this.#isReply = (error) => error instanceof ErrorReply;
     const client = createClient({
