@@ -25,10 +25,9 @@ export type PreferencesBody = Schemas['GlobalPreference'];
 export type PreferenceBody = Schemas['WorkflowPreference'];
 export type ChannelChoiceBody = Schemas['ChannelChoice'];
 export type MarkAs = Schemas['MarkAs'];
-export type TopicBody = Schemas['Topic'];
+export type SentTopic = Schemas['Topic'];
 export type CreatedTopicBody = Schemas['CreatedTopic'];
 export type EventBody = Schemas['Event'];
-export type EventResultBody = Schemas['EventResult'];
 
 // The contract lets `_id` be absent. What a record then has for certain is the environment that it belongs to.
 const RECORD = ['_id', 'id', '_environmentId'];

@@ -472,7 +472,7 @@ it('another module adds fields to the shipped types, and links records with thei
         type: Subscriber,
         nullable: true,
         extensions: declareCalls('1 per owner', { loader: subscriber, reason: 'One per owner.' }),
-        resolve: ({ name = '' }, _args, ctx) => ctx.loaders.load(subscriber, name),
+        resolve: ({ name }, _args, ctx) => ctx.loaders.load(subscriber, name),
       }),
     );
     builder.objectField(Subscriber, 'topic', (t) =>

@@ -1,13 +1,19 @@
 // Adds mutations that trigger and cancel events.
 
 import { isRecord } from '../../lib/is-record.ts';
-import type { EventBody, EventResultBody } from '../../upstream/endpoints.ts';
+import type { EventBody } from '../../upstream/endpoints.ts';
 import { defineShipped } from '../module.ts';
 import { nameField } from '../types/record-fields.ts';
 import { profileFields } from '../types/subscriber.ts';
 
 /** Maximum recipients of an event, and events in one mutation. */
 const MAX = 100;
+
+export interface TriggeredEventBody {
+  status: string;
+  transactionId?: string;
+  error?: unknown;
+}
 
 /** Lists of recipients, in the order in which they are sent. */
 const LISTS = ['subscriberIds', 'subscribers', 'topicKeys'] as const;
@@ -29,16 +35,18 @@ const STATUSES = [
 const isKnown = (status: string): boolean => STATUSES.some(([value]) => value === status);
 
 /** Returns the statuses of events that started no workflow. */
-const failuresIn = (events: readonly EventResultBody[]): string[] =>
+const failuresIn = (events: readonly TriggeredEventBody[]): string[] =>
   events.flatMap(({ status }) => (status === 'processed' ? [] : isKnown(status) ? status.toUpperCase() : 'OTHER'));
 
 export default defineShipped('notigraph/modules/events', (toolkit) => {
   const { assertRange, badResponse, builder, endpoint, mutation } = toolkit;
   const options = { idempotent: true, identifiedBy: ['acknowledged', 'status'], empties: ['statistics'] } as const;
-  const trigger = endpoint('POST /v1/events/trigger', options).takes<{ body: EventBody }>().returns<EventResultBody>();
+  const trigger = endpoint('POST /v1/events/trigger', options)
+    .takes<{ body: EventBody }>()
+    .returns<TriggeredEventBody>();
   const triggerAll = endpoint('POST /v1/events/trigger/bulk', { ...options, expect: 'list' })
     .takes<{ body: { events: EventBody[] } }>()
-    .returns<EventResultBody[]>();
+    .returns<TriggeredEventBody[]>();
   const cancel = endpoint('DELETE /v1/events/trigger/{transactionId}', { expect: 'value', empties: ['statistics'] });
 
   const EventStatus = builder.enumType('EventStatus', {
@@ -48,7 +56,7 @@ export default defineShipped('notigraph/modules/events', (toolkit) => {
     ),
   });
 
-  const TriggeredEvent = builder.objectRef<EventResultBody>('TriggeredEvent').implement({
+  const TriggeredEvent = builder.objectRef<TriggeredEventBody>('TriggeredEvent').implement({
     description: 'An event that the service accepted.',
     fields: (t) => ({
       isProcessed: t.boolean({

@@ -1,7 +1,7 @@
 // Adds topics, their queries, and the mutations of topics and their subscribers.
 
 import { isRecord } from '../../lib/is-record.ts';
-import type { CreatedTopicBody, TopicBody } from '../../upstream/endpoints.ts';
+import type { CreatedTopicBody, SentTopic } from '../../upstream/endpoints.ts';
 import { defineShipped } from '../module.ts';
 import type { GraphTypes } from '../toolkit/builder.ts';
 import { assertPage, definePage, type PageBody, pageArg, sizeArg } from '../types/pages.ts';
@@ -12,6 +12,11 @@ const MAX = 100;
 
 /** Maximum topics of one page. */
 const MAX_PAGE = 10;
+
+export interface TopicBody extends SentTopic {
+  /** Missing in topics from newer endpoints of the service. */
+  name: string;
+}
 
 /** Returns the ids in a value: a list of them, or one. Other values are left out. */
 const idsIn = (value: unknown): string[] =>
