@@ -63,6 +63,9 @@ type MutationField = Pick<GraphQLResolveInfo, 'fieldName' | 'path' | 'schema'>;
 
 const MAX_ISSUES = 20;
 
+/** One for all runs, because most have none. */
+const NONE: readonly string[] = [];
+
 /** One run of a mutation: for the input of its field, or for an item of a bulk mutation. */
 export class MutationRun {
   readonly #mutation: RunnableMutation;
@@ -95,7 +98,9 @@ export class MutationRun {
     try {
       this.#assertInput();
       const source = await this.#resolve();
-      await this.#assertCaller();
+      if (this.#sends === 0 && this.#writes.applied === 0) {
+        await this.#ctx.tryKey(); // No call has shown that the service accepts the caller.
+      }
       return this.#toSuccess(source);
     } catch (error) {
       return this.#toFailure(error);
@@ -116,32 +121,23 @@ export class MutationRun {
     const { resolve } = this.#mutation;
     const context = this.#ctx;
     const { upstream } = context; // That of the field, also for what the function doesn't wait for.
-    const send = (args: CallArgs): Promise<unknown> => ignoreRejection(this.#send(upstream, args));
+    const send = (args: CallArgs) => this.#send(upstream, args);
     return this.#item === undefined
       ? resolve(this.#input, send, context)
       : runWith({ context, own: ownWrites(context, this.#writes) }, resolve, this.#input, send, context);
   }
 
-  async #send(upstream: GatewayContext['upstream'], args: CallArgs): Promise<unknown> {
+  #send(upstream: GatewayContext['upstream'], args: CallArgs): Promise<unknown> {
     this.#sends += 1;
-    const write = {
-      ...args,
-      idempotencyKey: undefined,
-      deriveKey: this.#deriveKey,
-      isBulkItem: this.#item !== undefined,
-    };
-    const sent = await upstream.write(this.#mutation.endpoint, write, this.#writes);
-    this.#areReplayed &&= sent.replayed;
-    this.#uncleared.push(...this.#toPaths(sent.uncleared));
-    this.#unapplied.push(...this.#toPaths(sent.unapplied));
-    return sent.body;
-  }
-
-  /** Tries the caller's key if no call has shown that the service accepts it. */
-  async #assertCaller(): Promise<void> {
-    if (this.#sends === 0 && this.#writes.applied === 0) {
-      await this.#ctx.tryKey();
-    }
+    const isBulkItem = this.#item !== undefined;
+    const write = { ...args, idempotencyKey: undefined, deriveKey: this.#deriveKey, isBulkItem };
+    const sent = upstream.write(this.#mutation.endpoint, write, this.#writes).then((result) => {
+      this.#areReplayed &&= result.replayed;
+      this.#addPaths(this.#uncleared, result.uncleared);
+      this.#addPaths(this.#unapplied, result.unapplied);
+      return result.body;
+    });
+    return ignoreRejection(sent);
   }
 
   #toSuccess(source: object): Result {
@@ -153,9 +149,9 @@ export class MutationRun {
       __typename: `${typeName}Success`,
       replayed: this.#sends > 0 && this.#areReplayed,
     };
-    this.#note(failuresOf?.(source) ?? []);
-    this.#note(this.#uncleared.length > 0 ? ['NOT_CLEARED'] : []);
-    this.#note(result.unapplied.length > 0 ? ['UNAPPLIED'] : []);
+    this.#note(failuresOf?.(source) ?? NONE);
+    this.#note(this.#uncleared.length > 0 ? ['NOT_CLEARED'] : NONE);
+    this.#note(result.unapplied.length > 0 ? ['UNAPPLIED'] : NONE);
     return result;
   }
 
@@ -191,8 +187,11 @@ export class MutationRun {
     return this.#item?.path ?? (hasFields || endpoint.idempotent ? ['input'] : []);
   }
 
-  #toPaths(members: readonly string[] = []): string[] {
-    return members.map((member) => [...this.#path, ...this.#mutation.toInputPath([member], this.#input)].join('.'));
+  /** Adds the paths in the arguments of members of the body. */
+  #addPaths(paths: string[], members: readonly string[] | undefined): void {
+    for (const member of members ?? NONE) {
+      paths.push([...this.#path, ...this.#mutation.toInputPath([member], this.#input)].join('.'));
+    }
   }
 }
 
