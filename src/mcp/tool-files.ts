@@ -34,10 +34,11 @@ function readTools(
   const documents = new Map(
     manifests.flatMap((manifest) => Object.entries(manifest)).map(([id, text]) => [text, id] as const),
   );
+  const prepared = new PreparedDocuments(rules.schema);
   const tools = new Map<string, Tool>();
   const problems: ToolProblem[] = [];
   for (const [text, id] of documents) {
-    const tool = readTool(shortenId(id), text, rules);
+    const tool = readTool(shortenId(id), text, rules, prepared);
     if (typeof tool === 'string') {
       problems.push({ path: ['manifest'], problem: tool });
     } else if (tools.has(tool.name)) {
@@ -58,12 +59,12 @@ function readTools(
 }
 
 /** Returns the tool of a document, or why it can't be one. */
-function readTool(id: string, text: string, { schema, limits }: ToolRules): Tool | string {
+function readTool(id: string, text: string, { schema, limits }: ToolRules, prepared: PreparedDocuments): Tool | string {
   const rejection = findDocumentProblem(schema, text, limits);
   if (rejection !== undefined) {
     return `the document ${id} is rejected: ${rejection.replace(/\.$/, '')}`;
   }
-  const document = new PreparedDocuments(schema).of(parse(text));
+  const document = prepared.of(parse(text));
   const operation = document.operation(undefined);
   if (operation === undefined) {
     return `the document ${id} must contain exactly one operation`;

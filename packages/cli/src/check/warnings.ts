@@ -134,9 +134,10 @@ function listStoreRules({ cache, rateLimits }: Config): Rule[] {
 export function findTenantWarnings({ config, locate }: LoadedConfig): Problem[] {
   const { tenants = {}, tenantKeys } = config.clients.browser ?? {};
   const directory = tenantKeys?.directory;
-  const hasFiles = listSecrets(config).some(({ path }) => path.at(-1) === 'tenantKeys');
-  const isEmpty = directory !== undefined && existsSync(directory) && !hasFiles;
-  if (!isEmpty || Object.keys(tenants).length > 0) {
+  if (directory === undefined || !existsSync(directory) || Object.keys(tenants).length > 0) {
+    return [];
+  }
+  if (listSecrets(config).some(({ path }) => path.at(-1) === 'tenantKeys')) {
     return [];
   }
   const clause = `: the folder ${directory} contains no key, so all tokens are rejected`;
