@@ -63,9 +63,6 @@ type MutationField = Pick<GraphQLResolveInfo, 'fieldName' | 'path' | 'schema'>;
 
 const MAX_ISSUES = 20;
 
-/** One for all runs, because most have none. */
-const NONE: readonly string[] = [];
-
 /** One run of a mutation: for the input of its field, or for an item of a bulk mutation. */
 export class MutationRun {
   readonly #mutation: RunnableMutation;
@@ -149,9 +146,9 @@ export class MutationRun {
       __typename: `${typeName}Success`,
       replayed: this.#sends > 0 && this.#areReplayed,
     };
-    this.#note(failuresOf?.(source) ?? NONE);
-    this.#note(this.#uncleared.length > 0 ? ['NOT_CLEARED'] : NONE);
-    this.#note(result.unapplied.length > 0 ? ['UNAPPLIED'] : NONE);
+    this.#note(failuresOf?.(source));
+    this.#note(this.#uncleared.length > 0 ? ['NOT_CLEARED'] : undefined);
+    this.#note(result.unapplied.length > 0 ? ['UNAPPLIED'] : undefined);
     return result;
   }
 
@@ -177,7 +174,7 @@ export class MutationRun {
   }
 
   /** Notes kinds of failures that the result has, for log and metrics. */
-  #note(kinds: readonly string[]): void {
+  #note(kinds: readonly string[] | undefined): void {
     this.#ctx.usage.addResults(this.#field.fieldName, kinds);
   }
 
@@ -189,8 +186,10 @@ export class MutationRun {
 
   /** Adds the paths in the arguments of members of the body. */
   #addPaths(paths: string[], members: readonly string[] | undefined): void {
-    for (const member of members ?? NONE) {
-      paths.push([...this.#path, ...this.#mutation.toInputPath([member], this.#input)].join('.'));
+    if (members !== undefined) {
+      const toPath = (member: string) =>
+        [...this.#path, ...this.#mutation.toInputPath([member], this.#input)].join('.');
+      paths.push(...members.map(toPath));
     }
   }
 }
