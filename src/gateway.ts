@@ -9,7 +9,7 @@ import { createEngine, type HostPlugin } from './documents/engine.ts';
 import { TrustedDocuments } from './documents/trusted-documents.ts';
 import { watchFiles } from './files/file-watcher.ts';
 import { createPages } from './graphiql/graphiql.ts';
-import { scopesOf } from './graphql/scopes.ts';
+import { findScopesWithoutField } from './graphql/scopes.ts';
 import { createHttp } from './http/http.ts';
 import type { NodeMessage, NodeReply } from './http/message.ts';
 import { assertRuntime } from './lib/installation.ts';
@@ -22,7 +22,6 @@ import { createRateLimiters } from './rate-limits/rate-limiter.ts';
 import { describeStore } from './redis/redis.ts';
 import type { GatewaySettingOptions } from './settings/gateway-options.gen.ts';
 import { parseOptions, toSentence } from './settings/parse.ts';
-import { findUnknownScopes } from './settings/scopes.ts';
 import type { GatewaySettings } from './settings/settings.ts';
 import { createJsonLogger, type HostLogger, toPino } from './telemetry/json-logger.ts';
 import { formatMetrics, type MetricSamples } from './telemetry/metrics.ts';
@@ -172,7 +171,7 @@ export function buildGateway(
 
   // GraphQL
   const schema = createSchema(settings, modules, deps.onUndeclaredCall);
-  const [unknownScope] = modules.length === 0 ? [] : findUnknownScopes(settings.clients, scopesOf(schema));
+  const [unknownScope] = modules.length === 0 ? [] : findScopesWithoutField(schema, settings.clients);
   if (unknownScope !== undefined) {
     throw new TypeError(toSentence(unknownScope));
   }

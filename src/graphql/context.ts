@@ -12,7 +12,8 @@ import { errorOf, isUpstreamError } from '../upstream/errors.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
 import { Explainer } from './calls/explainer.ts';
 import { FieldCallCounts } from './calls/field-calls.ts';
-import { type FieldContext, OperationLoaders } from './loaders.ts';
+import { OperationLoaders } from './calls/operation-loaders.ts';
+import type { FieldContext } from './loaders.ts';
 
 /** Parameters of the operation and its request, for plugins. The request has no body, because it was already read. */
 type PluginContext = Pick<YogaInitialContext, 'params' | 'request'>;

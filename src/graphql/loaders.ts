@@ -1,12 +1,9 @@
-// Batches and caches the reads of records within one operation, or within one field of a mutation.
+// Defines loaders of records, and gives a field a client and loaders of its own, although all fields of an operation have one context.
 
-import { types } from 'node:util';
-import DataLoader from 'dataloader';
-import { ignoreRejection } from '../lib/promises.ts';
-import type { UpstreamClient } from '../upstream/calls.ts';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { memoizeByObject } from '../lib/memoize.ts';
+import type { FieldWrites, UpstreamClient } from '../upstream/calls.ts';
 import type { CallArgs, DeclaredEndpoint, ReadEndpoint } from '../upstream/endpoint.ts';
-import { assertPathIds } from '../upstream/input-rules.ts';
-import { badResponse, toId } from './values.ts';
 
 /** Endpoints with which records are read, and the name of a record, such as `workflow`, which is unique in the schema. */
 export type LoaderEndpoints = { readonly name: string } & (
@@ -16,7 +13,7 @@ export type LoaderEndpoints = { readonly name: string } & (
 
 type ManyEndpoint = { readonly endpoint: DeclaredEndpoint; readonly argsOf?: unknown };
 
-type KeyArgs = CallArgs & { readonly query?: undefined; readonly headers?: undefined };
+export type KeyArgs = CallArgs & { readonly query?: undefined; readonly headers?: undefined };
 
 /** Reads of records by a key: of one, of several, or both. */
 export type Loader<Row> = {
@@ -34,7 +31,7 @@ export type Loader<Row> = {
   | { readonly get?: undefined; readonly many: ManyReads<Row> & Required<Pick<ManyReads<Row>, 'argsOf'>> }
 );
 
-interface ManyReads<Row> {
+export interface ManyReads<Row> {
   /**
    * Returns the records with the keys, in any order, as a list or in a page. Without `argsOf`, it returns a list of all records, and is called once per
    * operation.
@@ -49,7 +46,7 @@ interface ManyReads<Row> {
 }
 
 /** List, or page. A page with `hasMore` doesn't show which records are missing. */
-type RowsBody<Row> = readonly Row[] | { readonly data: readonly Row[]; readonly hasMore?: boolean };
+export type RowsBody<Row> = readonly Row[] | { readonly data: readonly Row[]; readonly hasMore?: boolean };
 
 /** Loaders of one operation. Records are cached only for that operation, and in a mutation only for one of its fields. */
 export interface Loaders {
@@ -100,248 +97,35 @@ export const recordName = ({ name }: LoaderEndpoints, key: string): string => `$
 /** Returns the name of the call that reads all records of a loader. */
 export const listName = ({ name }: LoaderEndpoints): string => `list of ${name}s`;
 
-/** Maximum concurrent calls for single records: many services allow 30 calls per second. */
-const CONCURRENCY = 8;
+/** Context of an operation, and what one of its fields has instead of the context's client and loaders. */
+type Field = Readonly<{ context: FieldContext; own: FieldContext }>;
 
-const MAX_KEYS = 100;
+const running = new AsyncLocalStorage<Field>();
 
-/** Creates each loader on first use, because most operations need only one of them. */
-export class OperationLoaders implements Loaders {
-  readonly #client: UpstreamClient;
-  readonly #reports: LoaderReports | undefined;
-  readonly #records = new Map<object, unknown>();
+/** Lets a context have what the running field has. Once it is needed, because most operations don't need it. */
+const openContext = memoizeByObject((context: FieldContext): void => {
+  const shared = { upstream: context.upstream, loaders: context.loaders };
+  const current = () => {
+    const field = running.getStore();
+    return field?.context === context ? field.own : shared; // A resolver can start another operation.
+  };
+  Object.defineProperties(context, {
+    upstream: { get: () => current().upstream },
+    loaders: { get: () => current().loaders },
+  });
+});
 
-  constructor(client: UpstreamClient, reports?: LoaderReports) {
-    this.#client = client;
-    this.#reports = reports;
-  }
-
-  load<Row>(loader: Loader<Row>, key: string): Promise<Row | null> {
-    return this.#recordsOf(loader).load(key);
-  }
-
-  list<Row>(loader: Loader<Row>): Promise<readonly Row[] | null> {
-    return this.#recordsOf(loader).list();
-  }
-
-  reset(): void {
-    if (this.#records.size > 0) {
-      this.#records.clear();
-    }
-  }
-
-  #recordsOf<Row>(loader: Loader<Row>): LoadedRecords<Row> {
-    let records = this.#records.get(loader);
-    if (records === undefined) {
-      records = new LoadedRecords(loader, this.#client, this.#reports);
-      this.#records.set(loader, records);
-    }
-    return records as LoadedRecords<Row>; // Only this function sets them.
-  }
+/** Runs a function of a field, which has its own client and loaders until its promise settles, also for what it doesn't wait for. */
+export function runWith<Args extends unknown[], T>(field: Field, run: (...args: Args) => T, ...args: Args): T {
+  openContext(field.context);
+  return running.run(field, run, ...args);
 }
 
-class LoadedRecords<Row> {
-  readonly #loader: Loader<Row>;
-  readonly #client: UpstreamClient;
-  readonly #reports: LoaderReports | undefined;
-  readonly #loadAll = createBoundedMap<string, Row | null | Error>(CONCURRENCY);
-  readonly #batches: DataLoader<string, Row | null>;
-  #list: Promise<readonly Row[] | null> | undefined;
-  #hasLoadedOne = false;
-  /**
-   * Repeated keys share a promise until the next microtask, before DataLoader sends the batch. Its own promise for each of them takes longer than
-   * to complete the value: a month of statistics loads ten workflows ninety times.
-   */
-  #recent: Map<string, Promise<Row | null>> | undefined;
-
-  constructor(loader: Loader<Row>, client: UpstreamClient, reports: LoaderReports | undefined) {
-    this.#loader = loader;
-    this.#client = client;
-    this.#reports = reports;
-    // Also without a call for several records: records of one tick then resolve together, so that what they refer to is loaded in one batch.
-    this.#batches = new DataLoader((keys) => this.#loadBatch(keys), { name: loader.name });
-  }
-
-  load(key: string): Promise<Row | null> {
-    const recent = this.#recent ?? this.#rememberForNow();
-    let promise = recent.get(key);
-    if (promise === undefined) {
-      const { get, many } = this.#loader;
-      if (many !== undefined) {
-        const read = get ?? { ...many.endpoint, params: ['key'] };
-        assertPathIds(read, argsOf(read, key)); // A call for several would accept an invalid id and return null.
-      }
-      promise = ignoreRejection(this.#batches.load(key));
-      recent.set(key, promise);
-    }
-    return promise;
-  }
-
-  list(): Promise<readonly Row[] | null> {
-    const { name, many } = this.#loader;
-    if (many === undefined || many.argsOf !== undefined) {
-      throw new TypeError(`The loader ${name} has no endpoint that returns all records.`);
-    }
-    this.#list ??= this.#clientOf(listName(this.#loader))
-      .read(many.endpoint, {})
-      .then((body) => body && rowsOf(body));
-    return this.#list;
-  }
-
-  #rememberForNow(): Map<string, Promise<Row | null>> {
-    const recent = new Map<string, Promise<Row | null>>();
-    this.#recent = recent;
-    queueMicrotask(() => {
-      this.#recent = undefined;
-    });
-    return recent;
-  }
-
-  #loadBatch(keys: readonly string[]): Promise<readonly (Row | null | Error)[]> {
-    const { get, many } = this.#loader;
-    if (get === undefined) {
-      return this.#loadParts(keys, many, many.argsOf);
-    }
-    // A call for all records is made once, so the second single one takes it too.
-    const isSingle =
-      keys.length === 1 && this.#list === undefined && !(this.#hasLoadedOne && many?.argsOf === undefined);
-    if (many === undefined || isSingle) {
-      this.#hasLoadedOne = true;
-      return this.#loadSingly(keys, get);
-    }
-    return many.argsOf === undefined ? this.#takeFromList(keys, get, many) : this.#loadParts(keys, many, many.argsOf);
-  }
-
-  #loadSingly(keys: readonly string[], get: ReadEndpoint<KeyArgs, Row>): Promise<(Row | null | Error)[]> {
-    const { identify } = this.#loader;
-    return this.#loadAll(keys, (key, end) => {
-      const read = this.#clientOf(recordName(this.#loader, key)).read(get, argsOf(get, key));
-      const identified = identify === undefined ? read : read.then((row) => row && (identify(row, key) ?? row));
-      identified.then(end, (thrown) => end(toError(thrown)));
-    });
-  }
-
-  async #takeFromList(keys: readonly string[], get: ReadEndpoint<KeyArgs, Row>, { keyOf }: ManyReads<Row>) {
-    this.#reports?.taken(keys, listName(this.#loader), this.#loader);
-    const rows = (await this.list()) ?? [];
-    const found = alignByKey(keys, rows, keyOf);
-    // The contract allows ids to be absent; then the list doesn't show which records are missing.
-    if (hasAllKeys(rows, keyOf)) {
-      return found;
-    }
-    const singles = await this.#loadSingly(
-      keys.filter((_, i) => found[i] === null),
-      get,
-    );
-    return found.map((row) => row ?? singles.shift() ?? null);
-  }
-
-  async #loadParts(
-    keys: readonly string[],
-    { endpoint, keyOf, max = MAX_KEYS }: ManyReads<Row>,
-    argsOfKeys: (keys: readonly string[]) => CallArgs,
-  ): Promise<readonly (Row | null | Error)[]> {
-    const parts = Array.from({ length: Math.ceil(keys.length / max) }, (_, i) => keys.slice(i * max, (i + 1) * max));
-    const loaded = await Promise.all(
-      parts.map(async (part) => {
-        const call = `${this.#loader.name}s ${part.join(' ')}`;
-        this.#reports?.taken(part, call, this.#loader);
-        try {
-          const body = (await this.#clientOf(call).read(endpoint, argsOfKeys(part))) ?? [];
-          const rows = rowsOf(body);
-          const found = alignByKey(part, rows, keyOf);
-          const problem = !hasAllKeys(rows, keyOf)
-            ? 'sent a record without its key'
-            : 'hasMore' in body && body.hasMore === true && 'sent only a part of the records that were asked for';
-          return problem ? found.map((row) => row ?? badResponse(problem)) : found;
-        } catch (error) {
-          return part.map(() => toError(error));
-        }
-      }),
-    );
-    return loaded.flat();
-  }
-
-  #clientOf(name: string): UpstreamClient {
-    return this.#reports?.clientOf(name) ?? this.#client;
-  }
-}
-
-/** Returns what a loader's function has thrown as an error, which stands for a record. Reads no member of it: that could throw too. */
-const toError = (thrown: unknown): Error =>
-  types.isNativeError(thrown)
-    ? thrown
-    : new Error('A function of a loader has thrown a value that is no error.', { cause: thrown });
-
-const rowsOf = <Row>(body: RowsBody<Row>): readonly Row[] => ('data' in body ? body.data : body);
-
-/** Whether the rows show which records are missing: each has its key. */
-const hasAllKeys = <Row>(rows: readonly Row[], keyOf: (row: Row) => unknown): boolean =>
-  rows.every((row) => toId(keyOf(row)) !== undefined);
-
-const argsOf = ({ params: [name = ''] }: DeclaredEndpoint, key: string): KeyArgs => ({ [name]: key });
-
-/**
- * Returns one row per key, in the order of the keys, as DataLoader requires. The entry is null if no row has the key. Other rows are omitted;
- * of several rows with the same key, the first is used.
- */
-export function alignByKey<Row>(keys: readonly string[], rows: readonly Row[], keyOf: (row: Row) => unknown) {
-  const byKey = new Map<string, Row>();
-  for (const row of rows) {
-    const key = toId(keyOf(row));
-    if (key !== undefined && !byKey.has(key)) {
-      byKey.set(key, row);
-    }
-  }
-  return keys.map((key) => byKey.get(key) ?? null);
-}
-
-/**
- * Creates a function that works on at most `max` items at a time, those of all its calls counted together. It resolves to the results, in the order
- * of the items, or rejects once an item fails; the others are still worked on.
- */
-export function createBoundedMap<Item, Result>(max: number) {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-
-  function release(): void {
-    running -= 1;
-    waiting.shift()?.();
-  }
-
-  /** @param work calls `end` or `fail` once, so that items need no promises. It must not throw */
-  return (
-    items: readonly Item[],
-    work: (item: Item, end: (result: Result) => void, fail: (error: unknown) => void) => void,
-  ): Promise<Result[]> =>
-    new Promise((resolve, reject) => {
-      const results: Result[] = [];
-      let remaining = items.length;
-      if (remaining === 0) {
-        resolve(results);
-      }
-      for (const [index, item] of items.entries()) {
-        const end = (result: Result): void => {
-          results[index] = result;
-          remaining -= 1;
-          if (remaining === 0) {
-            resolve(results);
-          }
-          release();
-        };
-        const fail = (error: unknown): void => {
-          reject(error);
-          release();
-        };
-        const start = (): void => {
-          running += 1;
-          work(item, end, fail);
-        };
-        if (running < max) {
-          start();
-        } else {
-          waiting.push(start);
-        }
-      }
-    });
-}
+/** Returns the client and loaders of a mutation's field, or of an item of it, whose writes count there. */
+export const ownWrites = ({ upstream, loaders }: FieldContext, own: FieldWrites): FieldContext => ({
+  upstream: {
+    read: (endpoint, args) => upstream.read(endpoint, args),
+    write: (endpoint, args, writes = own) => upstream.write(endpoint, args, writes),
+  },
+  loaders,
+});

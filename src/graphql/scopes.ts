@@ -13,7 +13,7 @@ import {
   isInterfaceType,
   isObjectType,
 } from 'graphql';
-import { isScope, type Scope } from '../settings/scopes.ts';
+import { findUnknownScopes, isScope, type Scope } from '../settings/scopes.ts';
 import { entityOf } from './loaders.ts';
 
 /** Declares the scope that a field requires, or all fields that return a type: `extensions: requireScopes('groups:read')`. */
@@ -70,6 +70,10 @@ export const elementsOf = (schema: GraphQLSchema): SchemaElement[] =>
 /** Returns all scopes that types and fields require, sorted. */
 export const scopesOf = (schema: GraphQLSchema): Scope[] =>
   [...new Set(elementsOf(schema).flatMap(({ scopes }) => scopes))].toSorted();
+
+/** Returns the problems of scopes of browsers that no type and no field requires. @param clients the setting `clients` */
+export const findScopesWithoutField = (schema: GraphQLSchema, clients: unknown) =>
+  findUnknownScopes(clients, scopesOf(schema));
 
 /** Adds the scopes to the description of every type and field that requires some. */
 export function describeScopes(schema: GraphQLSchema): void {

@@ -91,7 +91,7 @@ export type ToolFiles = ReturnType<typeof createToolFiles>;
 /**
  * Reads the tools of a manifest, which can be reloaded while the process runs.
  *
- * @throws {MissingPackageError} if the package of MCP is not installed
+ * @throws {SetupError} if the package of MCP is not installed
  * @throws {ManifestError} if the manifest can't be used, or one of its operations can't be a tool
  */
 export function createToolFiles(settings: McpSettings, rules: ToolRules) {

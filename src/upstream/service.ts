@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { errorCodeOf } from '../lib/caught.ts';
 import { addressOf, toHostname } from '../lib/urls.ts';
-import { type Connect, createConnector } from '../network/connector.ts';
+import { type Connect, createConnector, ProxyError } from '../network/connector.ts';
 import { createTlsFiles, nameProblems } from '../network/tls-files.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import { BoundedClient } from './calls/bounded-client.ts';
@@ -65,6 +65,8 @@ export interface SingleResponse {
   bytes: number;
   ms: number;
 }
+
+export { ProxyError };
 
 /** A read that got no response. Its message is a sentence that doesn't quote the service, which could repeat the key. */
 export class NoResponse extends Error {
@@ -127,7 +129,7 @@ export class UpstreamService {
     return probeUpstream(this.settings.upstreamUrl, this.#parts.pool, this.#parts.name);
   }
 
-  /** Opens one more connection as calls do. Nothing is sent on it. */
+  /** Opens one more connection as calls do. Nothing is sent on it. @throws {ProxyError} if the proxy fails */
   connect(): Promise<Socket> {
     const { upstreamUrl: url } = this.settings;
     const { host, protocol, port } = url;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
-import { alignByKey } from '../../src/graphql/loaders.ts';
+import { alignByKey } from '../../src/graphql/calls/operation-loaders.ts';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
 

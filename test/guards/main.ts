@@ -14,12 +14,19 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** Time for one test file. */
 const TIMEOUT_MS = 300_000;
 
+/** Tests that may start the command, which is then built again for each change. */
+const NOT_QUICK = /\.\w+\.test\.ts$/;
+
 /** Runs the tests in the copy. @returns whether one of them fails */
 async function fails(copy: ProjectCopy, tests: readonly string[], stdio: 'inherit' | 'ignore'): Promise<boolean> {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
   const child = spawn(process.execPath, [vitest, 'run', ...tests, '--bail=1'], {
     cwd: copy.path(),
-    env: { ...process.env, NOTIGRAPH_TEST_SAMPLES: 'large' },
+    env: {
+      ...process.env,
+      NOTIGRAPH_TEST_SAMPLES: 'large',
+      ...(!tests.some((test) => NOT_QUICK.test(test)) && { NOTIGRAPH_TEST_QUICK: '1' }),
+    },
     stdio,
     timeout: TIMEOUT_MS * tests.length,
   });

@@ -10,8 +10,8 @@ import { workflow } from '../support/records.ts';
 import type { Script } from '../support/service.ts';
 import { bulkOf } from './example.ts';
 
-guards('src/graphql/field-context.ts', 'openContext.current');
-guards('src/graphql/field-context.ts', 'runWith');
+guards('src/graphql/loaders.ts', 'openContext.current');
+guards('src/graphql/loaders.ts', 'runWith');
 
 // All functions of a module get the operation's context, though what they may call, and whose calls are counted or explained, differs by field.
 

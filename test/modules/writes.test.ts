@@ -10,7 +10,7 @@ import type { Script } from '../support/service.ts';
 import { bulkOf } from './example.ts';
 
 guards('src/modules/toolkit/mutation-failures.ts', 'toFailure');
-guards('src/graphql/field-context.ts', 'ownWrites.upstream.write');
+guards('src/graphql/loaders.ts', 'ownWrites.upstream.write');
 guards('src/modules/toolkit/resolvers.ts', 'limitWrites');
 guards('src/modules/toolkit/resolvers.ts', 'runAsMutation');
 guards('src/upstream/calls.ts', 'FieldWrites.mayWrite');

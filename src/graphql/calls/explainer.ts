@@ -6,8 +6,7 @@ import { NotSent, readKeyOf, type UpstreamClient, type UpstreamRequest } from '.
 import type { DeclaredEndpoint } from '../../upstream/endpoint.ts';
 import type { Recorder } from '../../upstream/service.ts';
 import type { DependentCalls, ExplainedCall, Explanation } from '../declared-calls.ts';
-import { runWith } from '../field-context.ts';
-import { type FieldContext, type LoaderEndpoints, listName, readOf, recordName } from '../loaders.ts';
+import { type FieldContext, type LoaderEndpoints, listName, readOf, recordName, runWith } from '../loaders.ts';
 import { badUserInput } from '../values.ts';
 import { type Dependent, dependentsOfRun, keyOf, nameOf, type RecordedCall } from './dependents.ts';
 import { FieldCalls } from './field-calls.ts';

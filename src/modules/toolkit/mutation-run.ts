@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { GraphQLResolveInfo } from 'graphql';
 import type { GatewayContext } from '../../graphql/context.ts';
-import { ownWrites, runWith } from '../../graphql/field-context.ts';
+import { ownWrites, runWith } from '../../graphql/loaders.ts';
 import { badUserInput } from '../../graphql/values.ts';
 import { ignoreRejection } from '../../lib/promises.ts';
 import { FieldWrites } from '../../upstream/calls.ts';

@@ -3,9 +3,9 @@
 import type { InputFieldMap, InputShapeFromFields, ObjectFieldsShape } from '@pothos/core';
 import type { GatewayContext } from '../../graphql/context.ts';
 import { DependentCalls, dependentCallsOf } from '../../graphql/declared-calls.ts';
-import { createBoundedMap } from '../../graphql/loaders.ts';
 import { requireScopes } from '../../graphql/scopes.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import { createBoundedMap } from '../../lib/promises.ts';
 import type { Scope } from '../../settings/scopes.ts';
 import type { CallArgs, DeclaredEndpoint, WriteEndpoint } from '../../upstream/endpoint.ts';
 import { assertRange } from './arguments.ts';

@@ -10,8 +10,7 @@ import {
 } from 'graphql';
 import type { GatewayContext } from '../../graphql/context.ts';
 import { type DependentCalls, declaresCall, dependentCallsOf } from '../../graphql/declared-calls.ts';
-import { ownWrites, runWith } from '../../graphql/field-context.ts';
-import type { FieldContext } from '../../graphql/loaders.ts';
+import { type FieldContext, ownWrites, runWith } from '../../graphql/loaders.ts';
 import { adderOf, type ModuleOf, scopesOfField } from '../../graphql/scopes.ts';
 import { memoizeByObject } from '../../lib/memoize.ts';
 import { FieldWrites } from '../../upstream/calls.ts';

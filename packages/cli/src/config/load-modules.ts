@@ -51,15 +51,14 @@ export async function loadCheckedModules(
     return modules;
   }
   const { createSchema } = await import('../../../../src/modules/schema.ts');
-  const { scopesOf } = await import('../../../../src/graphql/scopes.ts');
-  const { findUnknownScopes } = await import('../../../../src/settings/scopes.ts');
+  const { findScopesWithoutField } = await import('../../../../src/graphql/scopes.ts');
   let schema: GraphQLSchema;
   try {
     schema = createSchema(config, modules);
   } catch (error) {
     throw new ConfigError([problemOf(locate(['modules']), `: ${describeFailure(error, files)}`)]);
   }
-  const unknown = findUnknownScopes(config.clients, scopesOf(schema));
+  const unknown = findScopesWithoutField(schema, config.clients);
   rejectProblems(unknown.map(({ path, message }) => problemOf(locate(path), ` ${message}`)));
   return modules;
 }

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { type PeerCertificate, TLSSocket } from 'node:tls';
 import { errorCodeOf } from '../../../../src/lib/caught.ts';
 import { addressOf, isLoopbackHost, portOf } from '../../../../src/lib/urls.ts';
-import { ProxyError } from '../../../../src/network/connector.ts';
+import { ProxyError } from '../../../../src/upstream/service.ts';
 import { EndingProblem, type Finding, note, ok, type ReportFinding, warning } from './finding.ts';
 import type { Session } from './session.ts';
 
