@@ -309,5 +309,10 @@ describe('a request for an explanation', () => {
       '403 "extensions.explain" is not allowed, because clients.browser.explain is off.',
       '403 "extensions.explain" is not allowed, because clients.browser.explain is off.',
     ]);
+    const request = { authorization: bearer, extensions: { upstream: true } };
+    const { body } = await standard.send('{ notificationGroups { id } }', {}, request);
+    expect(body.errors?.[0]?.message).toBe(
+      '"extensions.upstream" is not allowed, because clients.browser.explain is off.',
+    );
   });
 });

@@ -26,6 +26,7 @@ import {
 guards('packages/client/src/result.ts', 'findRedirect');
 guards('packages/client/src/result.ts', 'readResult');
 guards('packages/client/src/result.ts', 'withoutSecrets');
+guards('packages/client/src/retry.ts', 'finish');
 guards('src/http/params.ts', 'readFlags');
 
 const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
@@ -325,6 +326,9 @@ describe('a redirect (R53)', () => {
     const turned = await requestRedirected(302, gateway.url, { fetch: following }); // The request becomes GET.
     expect(turned.result).toMatchObject({ code: 'REDIRECTED', status: expect.any(Number) });
     expect([...lost.requests, ...turned.requests]).toHaveLength(2);
+    const direct = createClient({ url: gateway.url, fetch: following });
+    const { errors } = await direct.request(NotificationGroupsDocument);
+    expect(errors).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED' } }]);
     expect(gateway.upstream()).toEqual([]);
   });
 

@@ -3,7 +3,10 @@ import { createServer } from 'node:http';
 import { stripTypeScriptTypes } from 'node:module';
 import { expect, it, onTestFinished } from 'vitest';
 import { launchBrowser } from '../../../test/support/browser.ts';
+import { guards } from '../../../test/support/guards.ts';
 import { listen } from '../../../test/support/listen.ts';
+
+guards('packages/client/src/result.ts', 'findRedirect');
 
 const SOURCES = new URL('../src/', import.meta.url);
 

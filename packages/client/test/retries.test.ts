@@ -202,6 +202,18 @@ describe('an expired token', () => {
     },
   );
 
+  it('is renewed after an attempt that failed for another reason', async () => {
+    const [expired, renewed] = [await old(), await signer.bearer()];
+    const addresses = [CLOSED];
+    await using test = await startWithTokens([expired, expired, renewed], {
+      fetch: (url, init) => fetch(addresses.shift() ?? url, init),
+    });
+    const headers = { 'idempotency-key': 'order-17' };
+    const { attempts, errors } = await test.notigraph.request(CreateNotificationGroupDocument, NAMED, { headers });
+    expect({ attempts, errors }).toEqual({ attempts: 3, errors: undefined });
+    expect(test.asked).toEqual([undefined, undefined, expired]);
+  });
+
   it('is not renewed for another reason', async () => {
     await using test = await startWithTokens(['Bearer none', await signer.bearer()]);
     const { errors } = await test.notigraph.request(NotificationGroupsDocument);
