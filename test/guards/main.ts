@@ -17,16 +17,16 @@ const TIMEOUT_MS = 300_000;
 /** Tests that may start the command, which is then built again for each change. */
 const NOT_QUICK = /\.\w+\.test\.ts$/;
 
+/** Options of quick tests: one process loads the modules for all, and what never comes is awaited for 20 s at most. */
+const QUICK = ['--maxWorkers=1', '--testTimeout=20000', '--hookTimeout=20000'];
+
 /** Runs the tests in the copy. @returns whether one of them fails */
 async function fails(copy: ProjectCopy, tests: readonly string[], stdio: 'inherit' | 'ignore'): Promise<boolean> {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
-  const child = spawn(process.execPath, [vitest, 'run', ...tests, '--bail=1'], {
+  const isQuick = !tests.some((test) => NOT_QUICK.test(test));
+  const child = spawn(process.execPath, [vitest, 'run', ...tests, '--bail=1', ...(isQuick ? QUICK : [])], {
     cwd: copy.path(),
-    env: {
-      ...process.env,
-      NOTIGRAPH_TEST_SAMPLES: 'large',
-      ...(!tests.some((test) => NOT_QUICK.test(test)) && { NOTIGRAPH_TEST_QUICK: '1' }),
-    },
+    env: { ...process.env, NOTIGRAPH_TEST_SAMPLES: 'large', ...(isQuick && { NOTIGRAPH_TEST_QUICK: '1' }) },
     stdio,
     timeout: TIMEOUT_MS * tests.length,
   });
