@@ -40,6 +40,10 @@ describe.runIf(canCopy)(`the resource layouts, added to a copy of the project wi
     await copy?.[Symbol.asyncDispose]();
   });
 
+  it('needs one run to write all generated files', async () => {
+    expect(await copy.run('codegen.ts', '--check')).toBe('');
+  });
+
   it('serves its shipped operation and returns its failures as data', async () => {
     const query = await copy.read('schema/operations/Layouts.graphql');
     expect(await sendOperation(gateway.url, query)).toEqual({

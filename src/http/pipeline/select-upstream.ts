@@ -31,8 +31,8 @@ export function createUpstreamSelector(upstreams: GatewaySettings['upstreams'], 
     if (upstreams === undefined) {
       return undefined;
     }
-    const path = byPath.size === 0 ? undefined : byPath.get(pathOf(request));
-    const host = byHost.size === 0 ? undefined : findByHost(request.host ?? '');
+    const path = byPath.get(pathOf(request));
+    const host = findByHost(request.host ?? '');
     const selected = tenantUpstream ?? (clientKind === 'browser' ? undefined : (path ?? host ?? fallback));
     if (selected === undefined) {
       throw refuse('MISDIRECTED_REQUEST', 'This host and path select no upstream. Use the address of one.');
