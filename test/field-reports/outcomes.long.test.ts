@@ -26,6 +26,7 @@ import { startClient } from '../support/upstream-client.ts';
 guards('src/http/pipeline/client-errors.ts', 'createClientErrors.toUpstreamClientError');
 guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#send');
 guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#take');
+guards('src/upstream/policies/throttle.ts', 'createThrottle.note');
 guards('packages/cli/src/import/send.ts', 'assertUsable');
 guards('packages/cli/src/import/send.ts', 'sendRow');
 

@@ -84,6 +84,28 @@ describe('after a 429 with Retry-After 30', () => {
     expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED' }); // The response to an earlier call is outdated.
     expect(setup.calls()).toBe(2);
   });
+
+  it('a response to an earlier call does not shorten it, and after it, calls need not wait for one another', async () => {
+    const { pending, script } = deferResponses();
+    await using setup = await setUp(script, { maxConcurrentCallsPerKey: 2 });
+    await setup.accept('a');
+    const reads = ['w1', 'w2'].map((id) => `{ workflow(idOrIdentifier: "${id}") { name } }`);
+    const slow = Promise.all(reads.map((read) => setup.run(read)));
+    await expect.poll(() => pending.length).toBe(2);
+    for (const [i, seconds] of ['30', '10'].entries()) {
+      pending[i]?.connection.answer({ status: 429, headers: { 'retry-after': seconds }, body: {} });
+    }
+    await slow;
+    setup.advance(15);
+    expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 15 });
+    setup.advance(15);
+    const both = Promise.all(reads.map((read) => setup.run(read)));
+    await expect.poll(() => pending.length).toBe(4);
+    for (const { connection } of pending.slice(2)) {
+      connection.answer({ body: { data: workflow() } });
+    }
+    expect(await both).toEqual([undefined, undefined]);
+  });
 });
 
 describe('a service that reports the remaining calls', () => {

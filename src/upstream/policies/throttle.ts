@@ -99,8 +99,7 @@ export function createThrottle(now: () => number = () => performance.now()) {
     if (existing !== undefined && existing.until >= until) {
       return;
     }
-    const isShortened = resetSeconds > MAX_SECONDS;
-    pauses.set(key, Object.assign(existing ?? { isProbed: false }, { until, isShortened, limit }));
+    pauses.set(key, { until, isShortened: resetSeconds > MAX_SECONDS, isProbed: false, limit });
   }
 
   return { refusal, ended, note };
