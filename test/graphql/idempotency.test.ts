@@ -20,6 +20,28 @@ const { CreateFeed, CreateNotificationGroup, CreateSubscribers } = operations;
 const keysOf = (exchanges: readonly { headers: Record<string, unknown> }[]) =>
   exchanges.map(({ headers }) => headers['idempotency-key']);
 
+/** Module with a mutation that sends three writes. */
+const books = defineModule('books', ({ bulkMutation, endpoint, mutation }) => {
+  const shelve = endpoint('PATCH /v1/books/{id}', { idempotent: true, expect: 'value' }).takes<{
+    query: { room: string };
+    body: { shelved: boolean };
+  }>();
+  const shelving = mutation('shelveBook', {
+    description: 'Shelves a book in one room, and twice in another one.',
+    scope: 'books:write',
+    endpoint: shelve,
+    input: { description: 'It.', fields: (t) => ({ id: t.id({ required: true }) }) },
+    resolve: async ({ id }, send) => {
+      for (const room of ['a', 'b', 'b']) {
+        await send({ id, query: { room }, body: { shelved: true } });
+      }
+      return { id };
+    },
+    success: { description: 'It is shelved.', fields: (t) => ({ id: t.exposeID('id') }) },
+  });
+  bulkMutation('shelveBooks', shelving, bulkOf('books', 10));
+});
+
 let gateway: GatewayWithService;
 beforeAll(async () => {
   gateway = await startGateway({ service: 'sandbox' });
@@ -94,6 +116,7 @@ it('keys are those of version 1.0 while both versions run', async () => {
     service: () => ({ status: 201, body: { data: group({ name: 'A' }) } }),
     clients: clientsOf(signer),
     idempotencyKeys: 'previous',
+    modules: [books],
   });
   const headers = { 'idempotency-key': 'k' };
   await gateway.send(CreateFeed, { input: { name: 'Server' } }, { headers });
@@ -102,6 +125,7 @@ it('keys are those of version 1.0 while both versions run', async () => {
   const authorization = await signer.bearer({ sub: 'ann' });
   const renamed = 'mutation { x: createFeed(input: { name: "Person" }) { __typename } }';
   await gateway.send(renamed, {}, { headers, authorization });
+  await gateway.send('mutation { shelveBook(input: { id: "1" }) { __typename } }', {}, { headers });
   const person = ['browser', 'acme', ISSUER, 'ann'].join('\n');
   expect(new Set(keysOf(gateway.service.requests))).toEqual(
     new Set([
@@ -109,6 +133,9 @@ it('keys are those of version 1.0 while both versions run', async () => {
       digest('createSubscribers', 'createSubscribers', 'k', 0),
       digest('createSubscribers', 'createSubscribers', 'own', 1),
       digest('createFeed', 'x', 'k', person),
+      digest('shelveBook', 'shelveBook', 'k'),
+      digest('shelveBook', 'shelveBook', 'k', { write: 2 }),
+      digest('shelveBook', 'shelveBook', 'k', { write: 3 }),
     ]),
   );
 });
@@ -311,26 +338,6 @@ describe('one key for two records, whose ids are only in the path', () => {
 });
 
 it('one key for items of bulk mutations of a module, with equal bodies at the same position, is another one for each record, query and write', async () => {
-  const books = defineModule('books', ({ bulkMutation, endpoint, mutation }) => {
-    const shelve = endpoint('PATCH /v1/books/{id}', { idempotent: true, expect: 'value' }).takes<{
-      query: { room: string };
-      body: { shelved: boolean };
-    }>();
-    const shelving = mutation('shelveBook', {
-      description: 'Shelves a book in one room, and twice in another one.',
-      scope: 'books:write',
-      endpoint: shelve,
-      input: { description: 'It.', fields: (t) => ({ id: t.id({ required: true }) }) },
-      resolve: async ({ id }, send) => {
-        for (const room of ['a', 'b', 'b']) {
-          await send({ id, query: { room }, body: { shelved: true } });
-        }
-        return { id };
-      },
-      success: { description: 'It is shelved.', fields: (t) => ({ id: t.exposeID('id') }) },
-    });
-    bulkMutation('shelveBooks', shelving, bulkOf('books', 10));
-  });
   await using gateway = await startGateway({ service: () => ({ body: { data: {} } }), modules: [books] });
   const run = async (id: string) => {
     await gateway.run(

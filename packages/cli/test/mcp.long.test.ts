@@ -16,6 +16,7 @@ import { startService } from '../../../test/support/service.ts';
 
 guards('src/mcp/mcp.ts', 'serveStreams.readInput');
 guards('src/http/message.ts', 'RunningRequests.track');
+guards('src/mcp/protocol/tool-server.ts', 'toRequest.body');
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 
@@ -134,6 +135,16 @@ it('it ends at a line that is too long for any message', async () => {
   const { code, messages, log } = await pipe(['x'.repeat(11 * 1024 * 1024)], ['--upstream', 'http://127.0.0.1:9']);
   expect([code, messages]).toEqual([0, []]);
   expect(log).toMatchObject([{ problem: expect.stringContaining('exceeded maximum size') }]);
+});
+
+it('it refuses a call that is larger than a request may be', async () => {
+  const params = { name: 'Flow', arguments: { id: 'x'.repeat(300_000) } };
+  const lines = [INITIALIZE, { ...callOf('Flow', 2), params }];
+  const { messages } = await pipe(lines, ['--upstream', 'http://127.0.0.1:9']);
+  expect(messages).toMatchObject([
+    { id: 1 },
+    { id: 2, result: { isError: true, content: [{ text: expect.stringContaining('is larger than 262144 bytes') }] } },
+  ]);
 });
 
 it('a signal ends it while a call is in flight', async () => {
