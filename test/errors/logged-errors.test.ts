@@ -164,6 +164,9 @@ it('a text with the credential of the caller is not logged, in whatever form, an
   }
 });
 
+/** Returns an error that is its own cause. */
+const withCause = (error: Error): Error => Object.assign(error, { cause: error });
+
 it('what is no error is logged by its text, and an error that contains others by them', async () => {
   await using gateway = await start();
   for (const [value, logged] of [
@@ -174,6 +177,10 @@ it('what is no error is logged by its text, and an error that contains others by
       { type: 'AggregateError', message: 'all failed: Request failed: connect refused' },
     ],
     [new GraphQLError('No.', { originalError: failure(KEY) }), { type: 'RequestError' }],
+    [new Error('No code.'), { stack: expect.stringMatching(/^Error: No code\.\n +at /) }],
+    [withCause(new Error('a')), { message: 'a: a: a: a' }],
+    [Object.assign(new Error('bare'), { stack: 'bare' }), { type: 'Error', message: 'bare', stack: 'Error: bare' }],
+    [Object.assign(new Error(), { name: 7, message: 7 }), { type: 'object', message: '' }],
   ] as const) {
     gateway.log.length = 0;
     thrown = () => value;
