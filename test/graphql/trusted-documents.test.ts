@@ -497,6 +497,7 @@ describe('manifests', () => {
   it.each<[string, string, RegExp]>([
     ['is not JSON', '{', /it is not JSON/],
     ['has a number for a document', '{"a":1}', /neither an object of documents/],
+    ['is null', 'null', /neither an object of documents/],
     ['has the id __proto__', `{"__proto__":${JSON.stringify(LISTED)}}`, /the id __proto__ is not supported/],
     ['is of another version', '{"format":"apollo-persisted-query-manifest","version":2,"operations":[]}', /neither/],
     [

@@ -105,7 +105,7 @@ export function extraField<Body extends object>(
     ...optional(`The members that no other field shows, as sent by the service. Null if there are none. ${MASKED}`),
     resolve(record, _args, { identity }, { parentType }) {
       const extra = isRecord(record) ? extraOf(record, parentType) : null;
-      return extra && visibleJson(extra, identity, 'likely', record);
+      return visibleJson(extra, identity, 'likely', record);
     },
   });
 }
