@@ -122,7 +122,7 @@ const explain = ({ target }: Redirect): string =>
 function findRedirect(response: Response, url: string | URL): Redirect | undefined {
   if (response.type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(response.status)) {
     const location = response.headers.get('location');
-    return { target: location === null ? undefined : resolve(location, url), isFollowed: false };
+    return { target: location === null ? undefined : resolve(location, response.url || url), isFollowed: false };
   }
   const target = withoutSecrets(response.url);
   const isFollowed = response.redirected ?? target !== withoutSecrets(String(url)); // React Native doesn't say so itself.
@@ -150,7 +150,7 @@ export async function readResult<Result>(response: Response, url: string | URL):
   const { status, headers } = response;
   const redirect = findRedirect(response, url);
   const text = await response.text();
-  const body = parse(text);
+  const body = redirect?.isFollowed === false ? undefined : parse(text);
   // Behind a redirect, a refused request lacks what the redirect has dropped, such as the credential.
   if (isFailure<Result>(body) && (redirect === undefined || body.errors.some(({ path }) => path !== undefined))) {
     return { status, headers, attempts: 1, data: body.data ?? null, errors: body.errors, ...extensionsOf(body) };

@@ -304,9 +304,16 @@ describe('a redirect (R53)', () => {
     expect(String(result)).toContain(`was redirected to ${url}/graphql/; use this as url`);
     const { result: hidden } = await requestRedirected(302, undefined);
     expect(String(hidden)).toContain("to an address that isn't known here; use the GraphQL endpoint's own address");
+    const fetchResult = async () => Response.json({ data: {} }, { status: 307, headers: { location: '/graphql' } });
+    const { result: ignored } = await requestRedirected(307, '', { fetch: fetchResult });
+    expect(ignored).toMatchObject({ code: 'REDIRECTED', outcome: 'NOT_APPLIED' });
     const relative = async () => new Response(null, { status: 307, headers: { location: '/v2/graphql?key=1' } });
     const { result: shown } = await requestRedirected(307, '', { url: '/graphql', fetch: relative });
     expect(String(shown)).toContain('was redirected to /v2/graphql; use this as url');
+    const elsewhere = async () =>
+      Object.defineProperty(await relative(), 'url', { value: 'https://api.example/graphql' });
+    const { result: resolved } = await requestRedirected(307, '', { url: '/graphql', fetch: elsewhere });
+    expect(String(resolved)).toContain('was redirected to https://api.example/v2/graphql; use this as url');
   });
 
   /** Follows redirects in any case, and doesn't say so, as React Native. */
