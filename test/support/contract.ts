@@ -5,7 +5,15 @@ import { readContract } from '../../codegen/openapi.ts';
 import type { Exchange } from './service.ts';
 
 /** Validates an exchange against the OpenAPI document. Returns one sentence per violation. */
-export type ContractCheck = (exchange: Exchange, prefix?: string) => string[];
+export type ContractCheck = (
+  exchange: Exchange,
+  service?: {
+    /** Path prefix. @default none */
+    prefix?: string;
+    /** Whether bodies may lack the envelope of the contract. @default false */
+    mayBeBare?: boolean;
+  },
+) => string[];
 
 let check: Promise<ContractCheck> | undefined;
 
@@ -35,7 +43,7 @@ async function createCheck(): Promise<ContractCheck> {
     coerceTypes: true,
     customizeAjv: (ajv) => ajv.addFormat('date-time', (text: string) => !Number.isNaN(Date.parse(text))),
   });
-  return ({ method, path, headers, body, status, responseBody }, prefix = '') => {
+  return ({ method, path, headers, body, status, responseBody }, { prefix = '', mayBeBare = false } = {}) => {
     const name = `${method} ${path}`;
     if (!path.startsWith(`${prefix}/v1/`)) {
       return [`${name} is outside the prefix ${prefix}`];
@@ -62,9 +70,8 @@ async function createCheck(): Promise<ContractCheck> {
     const content = responseBody === '' ? undefined : JSON.parse(responseBody);
     const errorsOf = (sent: unknown) => api.validateResponse(sent, operation, status).errors ?? [];
     const asSent = content === undefined ? [] : errorsOf(content);
-    const mayBeBare = status < 300 && asSent.length > 0; // Not every service has an envelope.
-    const asRecord = mayBeBare ? errorsOf({ data: content }) : asSent;
-    const received = asRecord.length === 0 || !('data' in Object(content)) ? asRecord : asSent;
+    const asData = mayBeBare && status < 300 && asSent.length > 0 ? errorsOf({ data: content }) : asSent;
+    const received = asData.length === 0 || !('data' in Object(content)) ? asData : asSent;
     return [
       ...sent,
       ...(declared.includes(expected) ? [] : [`${name}: status ${status} is not in the contract`]),

@@ -27,6 +27,8 @@ interface Service {
   isNewest?: true;
   /** Whether others use it too: it gets the messages that the tests delete, and loses the records that they create. */
   isShared?: true;
+  /** Whether its bodies may lack the envelope. */
+  mayBeBare?: true;
   /** Whether it only implements the contract, and does nothing else that the service does. */
   isPlain?: true;
 }
@@ -51,6 +53,7 @@ const services: Record<string, Service> = {
     identifier: 'plain-workflow',
     groupId: 'grp-1',
     transactions: { channel: 'EMAIL', ids: ['tx-1', 'tx-1'] },
+    mayBeBare: true,
     isPlain: true,
   },
 };
@@ -79,6 +82,7 @@ if (url !== undefined && key !== undefined) {
     identifier,
     groupId,
     transactions: { channel: 'IN_APP', ids: [`${RUN}-first`, `${RUN}-second`] },
+    mayBeBare: true,
     isShared: true,
     productionAuthorization: productionKey && `ApiKey ${productionKey}`,
   };
@@ -143,7 +147,7 @@ describe.each(Object.entries(services))('every operation on %s', (_, service) =>
   /** Returns the upstream calls since the previous call. Checks that they follow the contract and carry the key. */
   function takeCalls(): string[] {
     const exchanges = recorded.splice(0);
-    expect(exchanges.flatMap((exchange) => check(exchange, service.prefix))).toEqual([]);
+    expect(exchanges.flatMap((exchange) => check(exchange, service))).toEqual([]);
     expect(exchanges.filter(({ headers }) => headers.authorization !== service.authorization)).toEqual([]);
     return exchanges.map(({ method, path, body }) => `${method} ${path.slice(service.prefix.length)} ${body}`.trim());
   }
