@@ -127,6 +127,11 @@ it('a body that the host has not read is read, whatever the host calls a body', 
   expect(await post(url, JSON.stringify({ query: QUERY }))).toMatchObject(groups);
 });
 
+it('an empty body that the host has read is answered', async () => {
+  const url = await startHost(parseWith(String));
+  expect(await post(url, '')).toMatchObject({ status: 400, code: 'BAD_REQUEST' });
+});
+
 const ALREADY_READ = {
   status: 500,
   code: 'BODY_ALREADY_READ',
@@ -171,6 +176,15 @@ it.each<[string, (request: Request) => Promise<unknown> | unknown]>([
   expect({ status: response.status, code: errors[0].extensions.code, message: errors[0].message }).toMatchObject(
     ALREADY_READ,
   );
+});
+
+it('fetch reads nothing more of a body that is too large', async () => {
+  const cancel = vi.fn();
+  const pull = (controller: ReadableStreamDefaultController) => controller.enqueue(Buffer.alloc(100_000, ' '));
+  const body = new ReadableStream({ pull, cancel });
+  const init: RequestInit & { duplex: 'half' } = { method: 'POST', headers: HEADERS, body, duplex: 'half' };
+  const response = await gateway.fetch(new Request(`http://localhost${gateway.endpoint}`, init));
+  expect([response.status, cancel.mock.calls.length]).toEqual([413, 1]);
 });
 
 describe('a client in the same process', () => {

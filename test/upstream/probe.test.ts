@@ -51,10 +51,18 @@ it.each<[string, ServiceResponse, RegExp]>([
     /^The upstream redirects to another page, /,
   ],
   [
+    'a redirect to what is no address',
+    { status: 302, headers: { location: 'http://[canary' } },
+    /^The upstream redirects to another page, /,
+  ],
+  ['a redirect to nowhere', { status: 304 }, /^The upstream redirects to another page, /],
+  [
     'another API',
     { status: 404, body: { message: 'canary' } },
     /^The upstream has no \/v1\/notification-groups: it responds with status 404\. /,
   ],
+  ['an API with other methods', { status: 405, body: {} }, /^The upstream has no .+ it responds with status 405\. /],
+  ['an API of the past', { status: 410, body: {} }, /^The upstream has no .+ it responds with status 410\. /],
   ['an outage', { status: 503, body: {} }, /^The upstream is failing: it responds with status 503\.$/],
   [
     'JSON without a list',

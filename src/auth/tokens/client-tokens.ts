@@ -72,7 +72,7 @@ export function createClientTokens(
     /** Rate limit per tenant. All requests without a known tenant share one limit. */
     rateLimit,
     /**
-     * Signs a token for the tenant. The result is the response to the server, with the `subject` for the log.
+     * Signs a token for the tenant. The result is the response to the server, with the `subject` for the log. JSON leaves out what is undefined.
      *
      * @param request parsed body of the request
      * @throws {Refusal} BAD_USER_INPUT or FORBIDDEN, with a message for the developer of the server
@@ -106,12 +106,11 @@ export function createClientTokens(
       const { id, secret } = keys.signing();
       const issuedAt = Math.floor(now().getTime() / 1000);
       const expiresAt = issuedAt + expiresInSeconds;
-      const upstream = tenantKeys.upstreamOf(tenant);
       const claims = {
         tenant,
         scope: scopes.join(' '),
-        ...(upstream && { upstream }),
-        ...(documents && { documents }),
+        upstream: tenantKeys.upstreamOf(tenant),
+        documents,
         iss: CLIENT_TOKEN_ISSUER,
         aud: CLIENT_TOKEN_ISSUER,
         sub: subject ?? '',
@@ -127,7 +126,7 @@ export function createClientTokens(
         expiresInSeconds,
         tenant,
         scopes,
-        ...(documents && { documents }), // The SHA-256 of each.
+        documents, // The SHA-256 of each.
       };
     },
   };
