@@ -27,17 +27,16 @@ export function asText({ title, head, rows, note }: Table): string {
 }
 
 /** Formats a table as Markdown with its title. */
-export const asMarkdown = (table: Table): string =>
-  `### ${table.title}\n\n${asMarkdownTable(table)}${table.note === undefined ? '' : `\n${table.note}\n`}`;
+export const asMarkdown = (table: Table): string => `### ${table.title}\n\n${asMarkdownTable(table)}`;
 
-/** Formats a table as Markdown. Columns of numbers are aligned to the right. */
-export function asMarkdownTable({ head, rows }: Pick<Table, 'head' | 'rows'>): string {
+/** Formats a table as Markdown, without its title. Columns of numbers are aligned to the right. */
+export function asMarkdownTable({ head, rows, note }: Omit<Table, 'title'>): string {
   const isFigure = head.map((_, column) =>
     rows.every((row) => /^(—|[+−]?[\d.]+( \S{1,2})?|)$/.test(row[column] ?? '')),
   );
   const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
   const rule = `|${isFigure.map((right, column) => (right && head[column] !== '' ? ' ---: ' : ' --- ')).join('|')}|\n`;
-  return `${line(head)}${rule}${rows.map(line).join('')}`;
+  return `${line(head)}${rule}${rows.map(line).join('')}${note === undefined ? '' : `\n${note}\n`}`;
 }
 
 /** Returns the tables of a run. */
@@ -71,14 +70,15 @@ export const targetTable = (results: Results): Table => ({
 const OVERVIEW: readonly string[] = ['q1', 'q4', 'm1'];
 
 /** Returns the overview: CPU time per request of every subject but the lean floor, which is for contributors. */
-export function cpuTable({ workloads, subjects }: Results): Pick<Table, 'head' | 'rows'> {
+export function cpuTable({ workloads, subjects }: Results): Omit<Table, 'title'> {
   const { head, rows } = measureTable(CPU_TIME, {
     subjects: subjects.filter(({ name }) => name !== LEAN_FLOOR.name),
     workloads: workloads.filter(({ key }) => OVERVIEW.includes(key)),
   });
   return {
     head: head.map((name) => (name === 'floor' ? 'hand-written proxy' : name)),
-    rows: rows.map((row) => row.map((cell) => cell.replace(' †', ''))), // The note explains it only on the page of all results.
+    rows,
+    ...(rows.flat().some((cell) => cell.endsWith('†')) && { note: '† Its starts differ too much for a comparison.' }),
   };
 }
 
