@@ -73,7 +73,8 @@ export function writeInvalidationTable(schema: GraphQLSchema): string {
       const modules = new Set(fields.map(({ module }) => module));
       return [fields.map(({ name }) => code(name)).join(', '), code(endpoint), reads, [...modules].join(', ')];
     });
-  return table(['mutation', 'REST', 'no longer used', 'module'], rows);
+  const unlike = new Map(rows.map((row) => [row.join(), row])); // Two modules can declare the same endpoint.
+  return table(['mutation', 'REST', 'no longer used', 'module'], [...unlike.values()]);
 }
 
 const ENTRIES: [code: string, entry: ErrorCodeEntry][] = Object.entries(ERROR_CODES);

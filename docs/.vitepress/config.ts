@@ -40,7 +40,7 @@ const KEYWORDS: Record<string, string> = {
   '/network.html#headers-for-the-service': 'custom header, access proxy, api gateway',
   '/production.html#production': 'deploy, docker, kubernetes, helm',
   '/react.html#forms': 'server actions, server functions, form errors',
-  '/testing.html#testing': 'mock, unit tests',
+  '/testing.html#testing-your-app': 'mock, unit tests',
   '/trigger.html#get-and-list-subscribers': 'paginate, pagination, get a subscriber, list subscribers',
   '/trigger.html#list-workflows': 'list all workflows',
   '/trigger.html#trigger-notifications': 'trigger a notification, send a notification',

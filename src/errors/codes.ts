@@ -133,7 +133,7 @@ export const ERROR_CODES = {
     status: 503,
     retryable: true,
     meaning:
-      'The gateway handles too many requests, in total or for this service, or too many calls with this key are waiting.',
+      'The gateway is at a limit: requests, in total or for this service, waiting calls with this key, connections, or memory.',
     remedy: 'Wait `retryAfterSeconds`.',
   },
   BODY_ALREADY_READ: {

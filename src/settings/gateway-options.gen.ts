@@ -33,7 +33,7 @@ export interface GatewaySettingOptions {
   logSample?: number;
   /** Interval at which the configuration file and the files that it names are checked for changes. @default 10 */
   reloadSeconds?: number;
-  /** Logs the `address` of clients, also in the audit log: of the connection, or what trusted proxies tell. The service does not get it. @default addresses are not logged */
+  /** Logs the `address` of clients, also in the audit log: that of the connection, or the one that a trusted proxy reports. The service does not get it. @default addresses are not logged */
   trustedProxies?: {
     /** Addresses of the proxies in front of the gateway, such as `10.0.0.0/8`. Of others, the header is ignored. @default none */
     addresses?: readonly string[];
@@ -212,7 +212,7 @@ export interface GatewaySettingOptions {
   maxUpstreamResponseBytes?: number;
   /** Whether the service honors `Idempotency-Key`. Writes that carry one are then retried like reads. @default false */
   upstreamIdempotency?: boolean | 'on' | 'off';
-  /** How the keys for the service are derived from those of callers. `previous` is for an upgrade from 1.0: as there, so that a change is applied once although both versions get it. @default 'current' */
+  /** How the keys for the service are derived from those of callers. `previous` derives them as 1.0 does. Use it while both versions run, so that a repeated change is applied once. @default 'current' */
   idempotencyKeys?: 'current' | 'previous';
   /** TLS to the service. Changed files apply to new connections. See certificates. @default none */
   tls?: {

@@ -45,7 +45,7 @@ export type KnownErrorCode =
   | 'RATE_LIMITED'
   /** The client disconnected. Appears only in the log and the metrics. Nothing. No client receives it. */
   | 'CLIENT_CLOSED'
-  /** The gateway handles too many requests, in total or for this service, or too many calls with this key are waiting. Wait `retryAfterSeconds`. */
+  /** The gateway is at a limit: requests, in total or for this service, waiting calls with this key, connections, or memory. Wait `retryAfterSeconds`. */
   | 'OVERLOADED'
   /** The server that contains the gateway has already read the request's body. Mount the gateway before body parsers. */
   | 'BODY_ALREADY_READ'

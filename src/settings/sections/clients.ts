@@ -185,7 +185,7 @@ export const clientSections = {
         'Header in which they tell the address of their client. They must replace or extend what a client sends.',
       ),
     }).exactOptional(),
-    'Logs the `address` of clients, also in the audit log: of the connection, or what trusted proxies tell. The service does not get it.',
+    'Logs the `address` of clients, also in the audit log: that of the connection, or the one that a trusted proxy reports. The service does not get it.',
     { defaultText: 'addresses are not logged' },
   ),
   clients: setting(

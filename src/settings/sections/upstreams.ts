@@ -62,7 +62,7 @@ export const upstreamCalls = {
   ),
   idempotencyKeys: setting(
     choice(['current', 'previous']).default('current'),
-    'How the keys for the service are derived from those of callers. `previous` is for [an upgrade from 1.0](upgrading.md#repeated-changes): as there, so that a change is applied once although both versions get it.',
+    'How the keys for the service are derived from those of callers. `previous` derives them as 1.0 does. Use it [while both versions run](upgrading.md#repeated-changes), so that a repeated change is applied once.',
   ),
 };
 
