@@ -45,11 +45,12 @@ export function createAuth(
       return ANONYMOUS;
     }
     if (isCredential(authorization)) {
+      const tenant = browser?.tenantKeys.tenantOf(authorization);
       return servesServers
         ? {
             clientKind: 'server',
             credential: authorization,
-            upstreamName: browser?.tenantKeys.upstreamOfKey(authorization),
+            upstreamName: tenant && browser?.tenantKeys.upstreamOf(tenant),
             scopes: 'all',
             callerId: authorization,
           }
@@ -154,7 +155,7 @@ function toRefusal({ message, reason }: AuthenticationError, authorization: stri
   if (reason === 'KEYS_UNAVAILABLE') {
     return refuse('SIGN_IN_UNAVAILABLE', message, { retryAfterSeconds: KEYS_RETRY_SECONDS });
   }
-  const isToken = authorization.startsWith('Bearer ') && reason !== 'CREDENTIAL_MALFORMED';
+  const isToken = authorization.startsWith('Bearer ');
   const details = isToken ? `, error="invalid_token", error_description="${message}"` : '';
   return refuse('UNAUTHENTICATED', message, { reason, headers: challenge(schemes, details) });
 }

@@ -8,7 +8,7 @@ import { checkEach, SecretError, type SecretFiles } from '../files/secret-files.
 import { caught } from '../lib/caught.ts';
 import { USER_AGENT } from '../lib/installation.ts';
 import { arrayOf, isRecord, recordOf } from '../lib/is-record.ts';
-import { memoizeBySource } from '../lib/memoize.ts';
+import { memoizeByObject } from '../lib/memoize.ts';
 import { isTimeoutError } from '../lib/signal.ts';
 import { type Connect, openClient } from '../network/connector.ts';
 import { describeCause } from '../upstream/errors.ts';
@@ -179,11 +179,12 @@ function describe(error: unknown): string | undefined {
 }
 
 /** Creates a function that returns the public key of a file (PEM or JWK). Changes of the file take effect. */
-export const createFixedKey = (files: SecretFiles): JWTVerifyGetKey =>
-  memoizeBySource(
-    () => files.secrets(),
-    (secrets) => parsePublicKey([...secrets.values()][0] ?? ''),
+export function createFixedKey(files: SecretFiles): JWTVerifyGetKey {
+  const keyOf = memoizeByObject((secrets: ReadonlyMap<string, string>) =>
+    parsePublicKey([...secrets.values()][0] ?? ''),
   );
+  return () => keyOf(files.secrets());
+}
 
 /** Minimum size of RSA keys (NIST SP 800-131A). */
 const MIN_RSA_BITS = 2048;

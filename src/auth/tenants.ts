@@ -1,7 +1,7 @@
 // Looks up the API key and upstream of each tenant, and the tenant of an API key.
 
 import type { Secret, SecretFiles, SecretProblem } from '../files/secret-files.ts';
-import { memoizeBySource } from '../lib/memoize.ts';
+import { memoizeByObject } from '../lib/memoize.ts';
 import type { BrowserSettings } from '../settings/settings.ts';
 import { defaultUpstream, type GatewaySettings } from '../settings/settings.ts';
 import { type Credential, isCredential } from './identity.ts';
@@ -13,18 +13,14 @@ const TENANT_NAME = /^[A-Za-z0-9][\w.-]{0,127}$/;
 
 /** Indexes the API keys of tenants. Changed files take effect when they are next reloaded. */
 export function createTenantKeys(keys: SecretFiles, upstreams: TenantUpstreams) {
-  const current = memoizeBySource(() => keys.secrets(), index);
+  const indexOf = memoizeByObject(index);
+  const current = () => indexOf(keys.secrets());
   return {
     credentialOf: (tenant: string) => current().byTenant.get(tenant),
     /** Returns the tenant that an API key belongs to. */
     tenantOf: (credential: string) => current().byCredential.get(credential),
     /** Returns the name of the tenant's upstream; undefined if there is only one. */
     upstreamOf: (tenant: string) => upstreams.of(tenant),
-    /** Returns the name of the upstream of the tenant that an API key belongs to; undefined if it belongs to none, or there is only one upstream. */
-    upstreamOfKey(credential: Credential) {
-      const tenant = current().byCredential.get(credential);
-      return tenant === undefined ? undefined : upstreams.of(tenant);
-    },
   };
 }
 

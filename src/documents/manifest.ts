@@ -55,17 +55,13 @@ function assertIds(documents: readonly (readonly [id: string, text: string])[]):
 
 export const shortenId = (id: string): string => (id.length > 40 ? `${id.slice(0, 20)}…` : id);
 
-/** Returns the place of a syntax error, which V8 names in most messages. */
-function placeOf(error: unknown): string {
-  const [, line, column] = /\(line (\d+) column (\d+)\)/.exec(String(error)) ?? [];
-  return line === undefined ? '' : ` (line ${line}, column ${column})`;
-}
-
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new ManifestError(`it is not JSON${placeOf(cause)}`, { cause });
+    const [, line, column] = /\(line (\d+) column (\d+)\)/.exec(String(cause)) ?? []; // V8 names the place in most messages.
+    const place = line === undefined ? '' : ` (line ${line}, column ${column})`;
+    throw new ManifestError(`it is not JSON${place}`, { cause });
   }
 }
 

@@ -8,7 +8,7 @@ import { type Refusal, refuse } from '../errors/codes.ts';
 import { orUndefined } from '../lib/caught.ts';
 import { isRecord, recordOf } from '../lib/is-record.ts';
 import { limitLines } from '../lib/log-limits.ts';
-import { memoize, memoizeBySource } from '../lib/memoize.ts';
+import { memoize, memoizeByObject } from '../lib/memoize.ts';
 import type { GatewaySettings, TrustedDocumentsMode } from '../settings/settings.ts';
 import { createManifestFiles, type Manifest, type ManifestFiles, sha256Of, withoutHashPrefix } from './manifest.ts';
 import { MAX_CHARACTERS, MAX_TOKENS } from './operations/limits.ts';
@@ -45,7 +45,7 @@ const UNKNOWN_ID = refuse(
 /** Looks up trusted documents. Follows changes of the manifests. */
 export class TrustedDocuments {
   readonly files: readonly ManifestFiles[];
-  readonly #indexes: readonly (() => ReturnType<typeof createIndex>)[];
+  readonly #indexOf = memoizeByObject(createIndex);
   readonly #normalize = memoize(normalizeDocument, MAX_NORMALIZED);
   readonly #unknownHash: Refusal;
   readonly #logger: Logger;
@@ -68,7 +68,6 @@ export class TrustedDocuments {
       logger.info({ documents }, 'the trusted documents were reloaded');
     });
     this.files = tools === undefined ? [ofApps] : [ofApps, tools];
-    this.#indexes = this.files.map((files) => memoizeBySource(() => files.manifests(), createIndex));
     // Clients compare these messages, and send the text or no more hashes.
     this.#unknownHash =
       manifests.length > 0
@@ -102,7 +101,7 @@ export class TrustedDocuments {
     mode: TrustedDocumentsMode,
     documents: Identity['documents'],
   ): FoundDocument {
-    const id = documentId ?? hashIn(extensions) ?? undefined;
+    const id = documentId ?? recordOf(extensions?.persistedQuery).sha256Hash ?? undefined; // Or in Apollo's form.
     if (id === undefined && query === undefined) {
       throw refuse('BAD_REQUEST', 'The request has no "query".');
     }
@@ -154,13 +153,7 @@ export class TrustedDocuments {
   }
 
   #findIn(by: 'byId' | 'byText' | 'byNormalized', key: string): TrustedDocument | undefined {
-    for (const currentIndex of this.#indexes) {
-      const found = currentIndex()[by].get(key);
-      if (found !== undefined) {
-        return found;
-      }
-    }
-    return undefined;
+    return this.files.flatMap((files) => this.#indexOf(files.manifests())[by].get(key) ?? [])[0];
   }
 }
 
@@ -200,6 +193,3 @@ function writeNode(node: unknown, name = '', isSerial = false): string {
   const isMutation = node.operation === 'mutation' || type === 'Mutation' || (isSerial && node.kind !== Kind.FIELD);
   return `{${Object.entries(node).map(([member, value]) => `${member}:${writeNode(value, member, isMutation)}`)}}`;
 }
-
-/** Returns the id in Apollo's form, if any. */
-const hashIn = (extensions: unknown): unknown => recordOf(recordOf(extensions).persistedQuery).sha256Hash;

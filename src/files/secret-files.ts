@@ -52,15 +52,11 @@ export type FindProblem = (secrets: ReadonlyMap<string, string>) => SecretProble
 /** Creates the check of each secret by itself. @param problemOf returns its problem as a clause, or undefined */
 export const checkEach =
   (problemOf: (secret: string, name: string) => string | undefined): FindProblem =>
-  (secrets) => {
-    for (const [name, secret] of secrets) {
+  (secrets) =>
+    [...secrets].flatMap(([name, secret]) => {
       const problem = problemOf(secret, name);
-      if (problem !== undefined) {
-        return { name, problem };
-      }
-    }
-    return undefined;
-  };
+      return problem === undefined ? [] : { name, problem };
+    })[0];
 
 /** Returns the problems with which reading secrets fails; none if it succeeds. */
 export const problemsOf = (read: () => unknown): readonly SourceProblem[] => caught(SecretError, read)?.problems ?? [];

@@ -76,19 +76,13 @@ export class RunningRequests {
   #running = 0;
   readonly #idle = createCondition(() => this.#running === 0);
 
-  enter(): void {
-    this.#running += 1;
-  }
-
-  leave(): void {
-    this.#running -= 1;
-    this.#idle.check();
-  }
-
   /** Counts a request until it has ended. */
   track(request: Promise<unknown>): void {
-    this.enter();
-    const leave = () => this.leave();
+    this.#running += 1;
+    const leave = () => {
+      this.#running -= 1;
+      this.#idle.check();
+    };
     void request.then(leave, leave);
   }
 

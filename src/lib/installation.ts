@@ -14,17 +14,13 @@ export class InstallationError extends SetupError {
   override readonly name = 'InstallationError';
 
   constructor(file: URL, cause: unknown) {
-    super(`the installation is incomplete, because ${describeUnreadable(file, cause)}. Install Notigraph again`, {
-      cause,
-    });
+    const problem = `${fileURLToPath(file)} can't be read (${errorCodeOf(cause) ?? cause})`;
+    super(`the installation is incomplete, because ${problem}. Install Notigraph again`, { cause });
   }
 }
 
 /** Returns the address of a file or folder in the package, which contains this module or a bundle of it. */
 export const packageUrl = (path: string): URL => new URL(path, import.meta.resolve('#package.json'));
-
-const describeUnreadable = (file: URL, error: unknown): string =>
-  `${fileURLToPath(file)} can't be read (${errorCodeOf(error) ?? error})`;
 
 /** Packages that only users of a feature install. */
 const OPTIONAL_PACKAGES = {

@@ -38,19 +38,3 @@ export function memoizeByObject<Key extends object, Rest extends unknown[], T>(
     return result.value;
   };
 }
-
-/**
- * Returns a function that caches its result while its source is the same object.
- *
- * @param readSource returns the current source
- */
-export function memoizeBySource<Source, T>(readSource: () => Source, compute: (source: Source) => T): () => T {
-  let latest: { source: Source; value: T } | undefined;
-  return () => {
-    const source = readSource();
-    if (latest === undefined || latest.source !== source) {
-      latest = { source, value: compute(source) };
-    }
-    return latest.value;
-  };
-}

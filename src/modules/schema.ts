@@ -3,7 +3,7 @@
 import { type GraphQLSchema, lexicographicSortSchema, printSchema, validateSchema } from 'graphql';
 import { dependentCallsOf } from '../graphql/declared-calls.ts';
 import { describeScopes, elementsOf, findScopeProblem, type ModuleOf, scopesOfField } from '../graphql/scopes.ts';
-import { memoize, memoizeBySource } from '../lib/memoize.ts';
+import { memoize, memoizeByObject } from '../lib/memoize.ts';
 import { unknownName } from '../lib/words.ts';
 import type { DeclaredEndpoint } from '../upstream/endpoint.ts';
 import { CONTRACT } from '../upstream/endpoints.ts';
@@ -75,14 +75,11 @@ export function createSchema(
   report?: (problem: string) => void,
 ): GraphQLSchema {
   return modules.length === 0 && settings.federation === false
-    ? builtInSchema()
+    ? builtInSchema(BUILT_IN)
     : buildWrapped(settings, modules, report);
 }
 
-const builtInSchema = memoizeBySource(
-  () => BUILT_IN,
-  () => buildWrapped(NO_SUBGRAPH, []),
-);
+const builtInSchema = memoizeByObject(() => buildWrapped(NO_SUBGRAPH, []));
 
 function buildWrapped(settings: SchemaSettings, modules: readonly GatewayModule[], report?: (problem: string) => void) {
   const { schema, moduleOf } = buildSchema(modules);

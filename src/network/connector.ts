@@ -8,10 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { buildConnector, Client } from 'undici';
 import { errorCodeOf } from '../lib/caught.ts';
 import { USER_AGENT } from '../lib/installation.ts';
-import { memoizeBySource } from '../lib/memoize.ts';
+import { memoizeByObject } from '../lib/memoize.ts';
 import { portOf, toHostname } from '../lib/urls.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
-import type { TlsFiles } from './tls-files.ts';
+import type { TlsContexts, TlsFiles } from './tls-files.ts';
 
 export type Connect = buildConnector.connector;
 
@@ -32,15 +32,13 @@ export function createConnector(
 ): Connect {
   const proxy = address === undefined || address === 'off' ? undefined : new URL(address);
   // A connector resumes TLS sessions. New certificates get a new one, because a resumed session has the old client certificate.
-  const current = memoizeBySource(
-    () => tls?.current(),
-    (contexts) => {
-      const toProxy = connectBy(openDirectly, contexts?.proxy);
-      const openTo: Open = proxy === undefined ? openDirectly : (to) => openTunnel(to, proxy, toProxy, onTunnel);
-      return connectBy(openTo, contexts?.service);
-    },
-  );
-  return (to, callback) => current()(to, callback);
+  const connectWith = memoizeByObject((contexts: Partial<TlsContexts>) => {
+    const toProxy = connectBy(openDirectly, contexts.proxy);
+    const openTo: Open = proxy === undefined ? openDirectly : (to) => openTunnel(to, proxy, toProxy, onTunnel);
+    return connectBy(openTo, contexts.service);
+  });
+  const none = {};
+  return (to, callback) => connectWith(tls?.current() ?? none)(to, callback);
 }
 
 type Open = (to: buildConnector.Options) => Promise<Socket>;

@@ -1,7 +1,7 @@
 // Reads certificates and the private key of connections to the service, again when they change, and checks certificates in PEM.
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import { createSecureContext, getCACertificates } from 'node:tls';
 import type { WatchedFiles } from '../files/file-watcher.ts';
 import {
   checkEach,
@@ -14,14 +14,7 @@ import {
 import { caught } from '../lib/caught.ts';
 import type { TlsSettings } from '../settings/settings.ts';
 
-interface TlsContexts {
-  /** For connections to the service: with the client certificate. */
-  service: SecureContext;
-  /** For connections to a proxy, which must not see the client certificate. */
-  proxy: SecureContext;
-  /** Time at which one of the certificates expires, in seconds since the Unix epoch. */
-  expiresAt: number | undefined;
-}
+export type TlsContexts = ReturnType<typeof toContexts>;
 
 /** Certificates that can be replaced while the process runs. */
 export interface TlsFiles extends WatchedFiles {
@@ -67,7 +60,7 @@ export const nameProblems = (files: TlsFiles, settingOf: (name: string) => strin
   },
 });
 
-function toContexts(secrets: ReadonlyMap<string, string>, onCertificate: (expiry: Date) => void): TlsContexts {
+function toContexts(secrets: ReadonlyMap<string, string>, onCertificate: (expiry: Date) => void) {
   const [ca, cert, key] = ['ca', 'clientCertificate', 'clientKey'].map((name) => secrets.get(name));
   if (cert !== undefined && key !== undefined) {
     const certificate = new X509Certificate(cert);
@@ -81,8 +74,11 @@ function toContexts(secrets: ReadonlyMap<string, string>, onCertificate: (expiry
   const expiries = [ca, cert].flatMap((text) => (text === undefined ? [] : lastExpiryOf(text)));
   const trusted = ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] };
   return {
+    /** For connections to the service: with the client certificate. */
     service: createSecureContext({ ...trusted, cert, key }),
+    /** For connections to a proxy, which must not see the client certificate. */
     proxy: createSecureContext(trusted),
+    /** Time at which one of the certificates expires, in seconds since the Unix epoch. */
     expiresAt: expiries.length === 0 ? undefined : Math.min(...expiries),
   };
 }

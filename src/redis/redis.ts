@@ -21,12 +21,11 @@ interface RedisServer {
  * @throws {SecretError} if a file can't be read, or its content is invalid
  */
 function readRedisServer(server: RedisServer): { url: string; ca?: string[] } {
-  const secrets = createSecretFiles({ secrets: secretsOf(server) }, findRedisProblem).secrets();
+  const sources = { url: server.url, ...(server.ca !== undefined && { ca: server.ca }) };
+  const secrets = createSecretFiles({ secrets: sources }, findRedisProblem).secrets();
   const ca = secrets.get('ca');
   return { url: secrets.get('url') ?? '', ...(ca !== undefined && { ca: [...getCACertificates('default'), ca] }) };
 }
-
-const secretsOf = ({ url, ca }: RedisServer): Record<string, Secret> => ({ url, ...(ca !== undefined && { ca }) });
 
 /** Returns the first problem of a server's URL and certificates, without quoting the URL, or undefined. */
 export function findRedisProblem(secrets: ReadonlyMap<string, string>): SecretProblem | undefined {

@@ -170,11 +170,8 @@ export const REDIS_URL_FORM = 'must be a URL redis://… or rediss://…, { env:
 /** URL of a Redis server, which can contain a user name and a password. */
 export const redisUrl = ofKind(
   'redisUrl',
-  z.string(REDIS_URL_FORM).superRefine((url, context) => {
-    const message = findRedisUrlProblem(url);
-    if (message !== undefined) {
-      context.addIssue({ code: 'custom', message });
-    }
+  z.string(REDIS_URL_FORM).refine((url) => findRedisUrlProblem(url) === undefined, {
+    error: ({ input }) => findRedisUrlProblem(String(input)),
   }),
 );
 

@@ -6,7 +6,6 @@ import {
   FAILURES,
   type FailureKind,
   type FailureMeaning,
-  isOutageStatus,
   type KindWith,
   meaningOf,
   type RetryRule,
@@ -157,7 +156,7 @@ export function endedEarly(
   {
     sent,
     status,
-    isOutage = status !== undefined && isOutageStatus(status),
+    isOutage = false,
     waitsForSocket = false,
   }: { sent: boolean; status?: number | undefined; isOutage?: boolean; waitsForSocket?: boolean },
   reason: unknown,

@@ -45,18 +45,16 @@ export class Upstreams {
       return openParts(name, own, { ...shared, ...reports }, this.#buffer);
     });
     // After the files, which may be invalid.
-    const cache = settings.cache && {
-      ...cacheStores.open(settings.cache, deps.monotonicNow),
-      settings: settings.cache,
-    };
+    const { cache } = settings;
+    this.#cache = cache ? cacheStores.open(cache, deps.monotonicNow) : undefined;
     const emptied = findEmptied(endpoints);
     const kinds = [...new Set(endpoints.flatMap(({ cached }) => (cached === undefined ? [] : cached.kind)))];
-    this.#cache = cache || undefined;
     this.#byName = new Map(
       opened.map((parts) => {
         const { name, own, service } = parts;
         const calls = { kinds, emptied, service, attemptTimeoutMs: own.attemptTimeoutMs, closing: this.#closing };
-        const stored = cache && { store: cache.resource, settings: cache.settings, address: cacheAddressOf(own) };
+        const store = this.#cache?.resource;
+        const stored = cache && store && { store, settings: cache, address: cacheAddressOf(own) };
         return [name, new UpstreamService(parts, stored ? new CachedService({ ...stored, ...calls }) : undefined)];
       }),
     );

@@ -11,9 +11,9 @@ import { ofFile } from '../support/lifetime.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { type BrowserOptions, clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
 
-guards('src/auth/tokens/client-tokens.ts', 'createClientTokenKeys.find');
+guards('src/auth/tokens/client-tokens.ts', 'createClientTokenKeys.findKey');
 guards('src/auth/tokens/client-tokens.ts', 'createClientTokens.issue');
-guards('src/auth/tokens/token-verifier.ts', 'createVerifiedTokenCache.clearIfKeysChanged');
+guards('src/auth/tokens/token-verifier.ts', 'createVerifiedTokenCache.get');
 guards('src/documents/trusted-documents.ts', 'TrustedDocuments.find');
 guards('src/http/pipeline/client-token-route.ts', 'createClientTokenRoute.issue');
 

@@ -5,7 +5,7 @@ import type { JWK, JWTHeaderParameters } from 'jose';
 import { z } from 'zod';
 import { refuse } from '../../errors/codes.ts';
 import type { SecretFiles } from '../../files/secret-files.ts';
-import { memoizeBySource } from '../../lib/memoize.ts';
+import { memoizeByObject } from '../../lib/memoize.ts';
 import { isScope, type Scope } from '../../settings/scopes.ts';
 import { CLIENT_TOKEN_ISSUER, type ClientTokenSettings } from '../../settings/settings.ts';
 import type { TenantKeys } from '../tenants.ts';
@@ -134,13 +134,7 @@ export function createClientTokens(
 
 export type ClientTokenKeys = ReturnType<typeof createClientTokenKeys>;
 
-interface ClientTokenKey {
-  /** Identifies the key without revealing anything of the secret. */
-  id: string;
-  secret: string;
-  /** For jose, which doesn't recognize bytes in a test with jsdom: the page has a class `Uint8Array` of its own. */
-  jwk: JWK;
-}
+type ClientTokenKey = ReturnType<typeof toKey>;
 
 /** Signs with HS256 (RFC 7515, 5.1). In a test with jsdom, jose rejects the bytes that it gets from the page's `TextEncoder`. */
 function signToken(header: object, claims: object, secret: string): string {
@@ -154,33 +148,28 @@ function signToken(header: object, claims: object, secret: string): string {
  * @param files at least one secret; removing a secret invalidates the tokens signed with it
  */
 export function createClientTokenKeys(files: SecretFiles) {
-  const currentKeys = memoizeBySource(
-    () => files.secrets(),
-    (secrets) => [...secrets.values()].map(toKey),
-  );
+  const keysOf = memoizeByObject((secrets: ReadonlyMap<string, string>) => [...secrets.values()].map(toKey));
+
+  function findKey(isWanted: (key: ClientTokenKey) => boolean): ClientTokenKey {
+    const key = keysOf(files.secrets()).find(isWanted);
+    if (key === undefined) {
+      throw new Error('unknown key');
+    }
+    return key;
+  }
 
   return {
     /** Returns the current signing key: the first. */
-    signing(): ClientTokenKey {
-      const [first] = currentKeys();
-      if (first === undefined) {
-        throw new TypeError('Client tokens require a secret.');
-      }
-      return first;
-    },
+    signing: () => findKey(() => true),
     /** Finds the key of a token by its `kid`. */
-    find: (header: JWTHeaderParameters): JWK => {
-      const key = currentKeys().find(({ id }) => id === header.kid);
-      if (key === undefined) {
-        throw new Error('unknown key');
-      }
-      return key.jwk;
-    },
+    find: (header: JWTHeaderParameters): JWK => findKey(({ id }) => id === header.kid).jwk,
   };
 }
 
-const toKey = (secret: string): ClientTokenKey => ({
+const toKey = (secret: string) => ({
+  /** Identifies the key without revealing anything of the secret. */
   id: createHmac('sha256', secret).update('notigraph client token key').digest('hex').slice(0, 16),
   secret,
+  /** For jose, which doesn't recognize bytes in a test with jsdom: the page has a class `Uint8Array` of its own. */
   jwk: { kty: 'oct', k: Buffer.from(secret).toString('base64url') },
 });

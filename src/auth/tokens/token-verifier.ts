@@ -216,7 +216,7 @@ export function readText(claims: JWTPayload, name: string): string | undefined {
  * @throws {AuthenticationError} TOKEN_INVALID
  */
 function toTexts(value: unknown): readonly string[] | undefined {
-  if (value !== undefined && !isTexts(value)) {
+  if (value !== undefined && !(Array.isArray(value) && value.every((entry) => typeof entry === 'string'))) {
     throw new AuthenticationError('TOKEN_INVALID');
   }
   return value;
@@ -232,9 +232,6 @@ function readWords(claims: JWTPayload, name: string): readonly string[] {
   const value = findClaim(claims, name);
   return typeof value === 'string' ? value.split(' ') : (toTexts(value) ?? []);
 }
-
-const isTexts = (value: unknown): value is string[] =>
-  Array.isArray(value) && value.every((entry) => typeof entry === 'string');
 
 /** Age after which tokens are verified again. After this time at the latest, a token whose key was withdrawn is rejected. */
 const MAX_AGE_MS = 60_000;
@@ -264,19 +261,15 @@ export function createVerifiedTokenCache(
   });
   const current = keys.map((files) => files.secrets());
 
-  function clearIfKeysChanged(): void {
-    for (const [i, files] of keys.entries()) {
-      if (files.secrets() !== current[i]) {
-        current[i] = files.secrets();
-        tokens.clear();
-      }
-    }
-  }
-
   return {
     /** Returns the content of a token that was verified recently, by its `Authorization` header. */
     get(authorization: string): VerifiedToken | undefined {
-      clearIfKeysChanged();
+      for (const [i, files] of keys.entries()) {
+        if (files.secrets() !== current[i]) {
+          current[i] = files.secrets();
+          tokens.clear();
+        }
+      }
       const found = tokens.get(authorization);
       return found !== undefined && now().getTime() < found.until ? found.verified : undefined;
     },

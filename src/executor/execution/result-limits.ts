@@ -2,28 +2,23 @@
 
 import { GraphQLError } from 'graphql';
 
-export interface Limits {
+export interface Limits extends Readonly<Record<keyof typeof FIXED_LIMITS, number>> {
   readonly maxResponseBytes: number;
   /** Whether messages leave out suggestions, which reveal names of the schema. */
   readonly hideSuggestions: boolean;
-  /** Errors of a result. Clients read the first few; validation of graphql-js stops at the same number. */
-  readonly maxErrors: number;
-  /** Values of a result: every field and every list item is one. They take about 0.1 s of CPU time. */
-  readonly maxResultValues: number;
-  /** Items of a list that a resolver returns, as in responses of the service. */
-  readonly maxListItems: number;
-  /** Items of a list in a variable, ten times what a bulk mutation accepts. */
-  readonly maxInputListItems: number;
-  /** Values to complete before yielding to the event loop, about 5 ms of work. */
-  readonly valuesPerTurn: number;
 }
 
 /** Limits that no setting changes. */
 export const FIXED_LIMITS = {
+  /** Errors of a result. Clients read the first few; validation of graphql-js stops at the same number. */
   maxErrors: 100,
+  /** Values of a result: every field and every list item is one. They take about 0.1 s of CPU time. */
   maxResultValues: 250_000,
+  /** Items of a list that a resolver returns, as in responses of the service. */
   maxListItems: 10_000,
+  /** Items of a list in a variable, ten times what a bulk mutation accepts. */
   maxInputListItems: 1_000,
+  /** Values to complete before yielding to the event loop, about 5 ms of work. */
   valuesPerTurn: 10_000,
 } as const;
 

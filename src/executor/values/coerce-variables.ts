@@ -37,8 +37,6 @@ type RawVariables = Readonly<Record<string, unknown>>;
 /** Maximum objects in one variable, more than a request body can contain. */
 const MAX_NODES = 1_000_000;
 
-const NO_VARIABLES: RawVariables = {};
-
 /** Thrown when the maximum number of errors is reached. */
 const TOO_MANY_ERRORS = Symbol('too many errors');
 
@@ -57,7 +55,7 @@ export function coerceVariables(
   rawVariables: RawVariables | null | undefined,
   { maxInputListItems, hideSuggestions }: Pick<Limits, 'maxInputListItems' | 'hideSuggestions'>,
 ): CoercedVariables {
-  const raw = rawVariables ?? NO_VARIABLES;
+  const raw = rawVariables ?? {};
   for (const { name } of plans) {
     if (Object.hasOwn(raw, name) && hasListLongerThan(maxInputListItems, raw[name])) {
       const message = `Variable "$${name}" has a list of more than ${maxInputListItems} items. Send at most ${maxInputListItems} in one list.`;

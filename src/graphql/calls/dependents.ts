@@ -2,7 +2,6 @@
 
 import {
   type FieldNode,
-  type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLResolveInfo,
   getNamedType,
@@ -11,7 +10,6 @@ import {
   isCompositeType,
   isListType,
   responsePathAsArray,
-  type SelectionSetNode,
 } from 'graphql';
 import { planSelection, variablesOf } from '../../executor/plans.ts';
 import { orUndefined } from '../../lib/caught.ts';
@@ -85,7 +83,10 @@ function findDependents(info: GraphQLResolveInfo, { type, nodes, count, after }:
     return [];
   }
   const types = isAbstractType(named) ? info.schema.getPossibleTypes(named) : [named];
-  const fields = types.flatMap((possible) => fieldsOf(info, possible, selectionSets));
+  // None if a condition is invalid, because then an object of this type fails.
+  const fields = types.flatMap(
+    (possible) => orUndefined(() => planSelection(info, possible, selectionSets, variablesOf(info)).fields) ?? [],
+  );
   return fields.flatMap(({ definition, parentType, nodes: fieldNodes, readArguments }) => {
     const needs = dependentCallsOf(definition.extensions).flatMap((calls) => {
       const max = calls.maxOf(() => readArguments(variablesOf(info)));
@@ -97,11 +98,6 @@ function findDependents(info: GraphQLResolveInfo, { type, nodes, count, after }:
     const name = `${parentType.name}.${definition.name}`;
     return needs.length > 0 ? [{ name, needs, after, next }] : next(after);
   });
-}
-
-/** Returns the selected fields. There are none if a condition is invalid, because then an object of this type fails. */
-function fieldsOf(info: GraphQLResolveInfo, type: GraphQLObjectType, selectionSets: readonly SelectionSetNode[]) {
-  return orUndefined(() => planSelection(info, type, selectionSets, variablesOf(info)).fields) ?? [];
 }
 
 const isList = (type: GraphQLOutputType): boolean => isListType(getNullableType(type));

@@ -43,9 +43,7 @@ export class OperationLoaders implements Loaders {
   }
 
   reset(): void {
-    if (this.#records.size > 0) {
-      this.#records.clear();
-    }
+    this.#records.clear();
   }
 
   #recordsOf<Row>(loader: Loader<Row>): LoadedRecords<Row> {

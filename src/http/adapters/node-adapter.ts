@@ -24,16 +24,11 @@ export function createListener(handle: HandleRequest, running: RunningRequests) 
         incoming.signal.abort();
       }
     });
-    running.enter();
-    void handle(incoming).then(
-      (outgoing) => {
-        running.leave();
-        write(response, outgoing);
-      },
-      () => {
-        running.leave();
-        response.destroy(); // The host's logger has thrown, so that there is neither a response nor a log line.
-      },
+    const answer = handle(incoming);
+    running.track(answer);
+    void answer.then(
+      (outgoing) => write(response, outgoing),
+      () => response.destroy(), // The host's logger has thrown, so that there is neither a response nor a log line.
     );
   };
 }

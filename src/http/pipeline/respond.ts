@@ -9,18 +9,14 @@ import type { GatewayContext } from '../../graphql/context.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import type { Usage } from '../../telemetry/usage.ts';
 import type { RateLimitState } from '../../upstream/errors.ts';
-import type { UpstreamReport } from '../message.ts';
+import type { OutgoingResponse, UpstreamReport } from '../message.ts';
 import { type AdmissionAllowance, rateLimitHeaders } from './admission.ts';
 import { type ClientError, type CreateClientErrors, createClientErrors } from './client-errors.ts';
 import type { HttpParts, RequestState } from './parts.ts';
 import type { RequestEnd, Respond } from './pipeline.ts';
 import { readClientName } from './request-headers.ts';
 
-interface Content {
-  status: number;
-  headers: Readonly<Record<string, string>>;
-  body: ResponseBody;
-}
+type Content = Omit<OutgoingResponse, 'body'> & { body: ResponseBody };
 
 const NO_HEADERS: Content['headers'] = {};
 

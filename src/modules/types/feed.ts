@@ -2,7 +2,7 @@
 
 import { createFeed, deleteFeed, type FeedBody } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
-import { nameField } from './record-fields.ts';
+import { nameField, ownerFields } from './record-fields.ts';
 
 export const feeds = defineModule('feeds', ({ ADDS_ONLY, builder, entity, mutation, requireScopes }) => {
   const Feed = builder.objectRef<FeedBody>('Feed').implement({
@@ -14,10 +14,7 @@ export const feeds = defineModule('feeds', ({ ADDS_ONLY, builder, entity, mutati
         description: 'The identifier that the service assigned to the feed.',
       }),
       name: t.exposeString('name', { description: 'The name, unique within the environment.' }),
-      organizationId: t.exposeID('_organizationId', { description: 'The id of the organization that owns the feed.' }),
-      environmentId: t.exposeID('_environmentId', {
-        description: 'The id of the environment that the feed belongs to.',
-      }),
+      ...ownerFields(t, 'feed'),
     }),
   });
 

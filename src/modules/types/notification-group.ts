@@ -9,7 +9,7 @@ import {
   updateNotificationGroup,
 } from '../../upstream/endpoints.ts';
 import { defineModule } from '../module.ts';
-import { nameField } from './record-fields.ts';
+import { nameField, ownerFields } from './record-fields.ts';
 
 export const notificationGroups = defineModule('notificationGroups', (toolkit) => {
   const { ADDS_ONLY, builder, declareCalls, entity, loader, mutation, requireScopes } = toolkit;
@@ -36,10 +36,7 @@ export const notificationGroups = defineModule('notificationGroups', (toolkit) =
         description:
           "The id of the group that this one was copied from, in another environment, or else of the organization's first group. Null on that one.",
       }),
-      organizationId: t.exposeID('_organizationId', { description: 'The id of the organization that owns the group.' }),
-      environmentId: t.exposeID('_environmentId', {
-        description: 'The id of the environment that the group belongs to.',
-      }),
+      ...ownerFields(t, 'group'),
     }),
   });
 

@@ -29,6 +29,14 @@ export const idField = <Body extends { _id?: string; id?: string }>(
     resolve: ({ _id, id }) => _id ?? id,
   });
 
+/** Creates the fields with the organization and the environment of a record. */
+export const ownerFields = (t: Fields<{ _organizationId: string; _environmentId: string }>, noun: string) => ({
+  organizationId: t.exposeID('_organizationId', { description: `The id of the organization that owns the ${noun}.` }),
+  environmentId: t.exposeID('_environmentId', {
+    description: `The id of the environment that the ${noun} belongs to.`,
+  }),
+});
+
 /** Options of a field that can be null. */
 export const optional = (description: string) => ({ nullable: true, description }) as const;
 

@@ -6,7 +6,7 @@ import { defineModule } from '../module.ts';
 import { PROFILE } from '../toolkit/arguments.ts';
 import type { GraphTypes } from '../toolkit/builder.ts';
 import { visibleJson } from './masking.ts';
-import { extraField, idField, optional, time } from './record-fields.ts';
+import { extraField, idField, optional, ownerFields, time } from './record-fields.ts';
 
 const MAX_BULK = 100;
 
@@ -58,12 +58,7 @@ export const subscribers = defineModule('subscribers', (toolkit) => {
         'lastOnlineAt',
         time('The time when the subscriber was last connected. Null if never, or unknown.'),
       ),
-      organizationId: t.exposeID('_organizationId', {
-        description: 'The id of the organization that owns the subscriber.',
-      }),
-      environmentId: t.exposeID('_environmentId', {
-        description: 'The id of the environment that the subscriber belongs to.',
-      }),
+      ...ownerFields(t, 'subscriber'),
       deleted: t.boolean({
         description: 'Whether the subscriber is deleted.',
         resolve: ({ deleted }) => deleted ?? false,

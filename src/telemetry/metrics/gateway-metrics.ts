@@ -279,9 +279,6 @@ function createDeprecatedCounts(counters: Counters) {
 /** Maximum number of places with their own count and log line. A service that sends other bodies altogether could have any number. */
 const MAX_PLACES = 200;
 
-/** Path of all further places. No field has this name. */
-const OTHER_PATHS = '(other)';
-
 /**
  * Creates a function that returns the reporter of an upstream, which counts deviations from the contract, and logs each one that is the first of its kind
  * at its place. With a name, the metric of the upstream has the label `upstream`.
@@ -295,7 +292,7 @@ function createDeviationReports(logger: Logger, counters: Counters) {
   return (upstreamName: string | undefined): ReportDeviation =>
     ({ method, route }, { kind, path }) => {
       const isOwn = hasOwnCount([upstreamName, method, route, kind, path].join(' '));
-      const count = countOf(upstreamName, method, route, isOwn ? path : OTHER_PATHS, kind);
+      const count = countOf(upstreamName, method, route, isOwn ? path : OTHER, kind);
       if (count.value === 0) {
         logger.warn(
           count.labels,

@@ -216,15 +216,12 @@ const describeEndpoint = ({ method, route }: Endpoint): Attributes => ({
   'url.template': route,
 });
 
-function describeRequest(endpoint: Endpoint, resends: number, upstreamUrl: URL): Attributes {
-  const attributes = describeEndpoint(endpoint);
-  attributes['server.address'] = upstreamUrl.hostname;
-  attributes['server.port'] = portOf(upstreamUrl);
-  if (resends > 0) {
-    attributes['http.request.resend_count'] = resends;
-  }
-  return attributes;
-}
+const describeRequest = (endpoint: Endpoint, resends: number, upstreamUrl: URL): Attributes => ({
+  ...describeEndpoint(endpoint),
+  'server.address': upstreamUrl.hostname,
+  'server.port': portOf(upstreamUrl),
+  ...(resends > 0 && { 'http.request.resend_count': resends }),
+});
 
 const describeOutcome = (outcome: Outcome): Attributes => ({
   'error.type': isUpstreamError(outcome) ? errorTypeOf(outcome) : undefined,

@@ -116,7 +116,7 @@ export class Attempt implements WaitingHandler, Progress {
   }
 
   abort(reason: unknown): void {
-    this.#ended = asError(reason);
+    this.#ended = reason instanceof Error ? reason : new Error('aborted'); // undici requires an error.
     this.#fail(reason);
     this.#controller?.abort(this.#ended);
   }
@@ -219,9 +219,6 @@ export function receive(
   attempt.send(credential, request);
   return { response: promise, progress: attempt };
 }
-
-/** Converts a reason, which can be any value, to the `Error` that undici requires. */
-const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error('aborted'));
 
 /** Joins chunks. Copies nothing if there is only one. */
 const joinBytes = (chunks: readonly Buffer[]): Buffer =>

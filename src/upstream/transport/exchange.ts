@@ -120,8 +120,8 @@ const ETAG = /^(?:W\/)?"[\x21\x23-\x7e]{0,250}"$/;
 
 /** Returns the `ETag` of a response; undefined if there is none, or it can't be sent back safely. */
 function readETag(headers: Headers): string | undefined {
-  const etag = headers.etag === undefined ? undefined : headerOf(headers, 'etag');
-  return etag !== undefined && ETAG.test(etag) ? etag : undefined;
+  const etag = headerOf(headers, 'etag') ?? '';
+  return ETAG.test(etag) ? etag : undefined;
 }
 
 /** Maximum characters of `RateLimit-Policy` that are read. */
