@@ -208,16 +208,16 @@ describe('a call of the wrong kind', () => {
   ])('is refused at load in %s', (_, problem, declare) => expectRefused(declare, problem));
 });
 
-it('a page is refused if it is a list, has no data, or has data that is no list', async () => {
+it('a page is refused if it is a list or null, has no data, or has data that is no list', async () => {
   let body: unknown;
   await using gateway = await start(
     ({ endpoint }) => {
       const list = endpoint('GET /v1/things', { expect: 'page' });
       return ({ upstream }) => upstream.read(list, {});
     },
-    () => ({ body }),
+    () => ({ headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
   );
-  for (body of [[{ _id: 't1' }], { items: [] }, { data: { _id: 't1' } }]) {
+  for (body of [[{ _id: 't1' }], { items: [] }, { data: { _id: 't1' } }, null]) {
     expect([body, await gateway.run('{ read }')]).toEqual([body, ['UPSTREAM_BAD_RESPONSE']]);
   }
 });
@@ -406,6 +406,7 @@ describe('a text', () => {
     ['of any media type', { headers: { 'content-type': 'text/csv' }, body: 'a,b\n1,2' }, 'a,b\n1,2'],
     ['of JSON', { headers: { 'content-type': 'application/json' }, body: '{"a":1}' }, '{"a":1}'],
     ['that is empty', { status: 204 }, ''],
+    ['that is empty, and said to be compressed', { headers: { 'content-encoding': 'gzip' }, body: '' }, ''],
     [
       'that does not exist',
       { status: 404, headers: { 'content-type': 'application/json' }, body: '{"message":"x"}' },

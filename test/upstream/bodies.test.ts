@@ -34,6 +34,12 @@ it.each<[title: string, query: string, response: ServiceResponse, cause: string 
   ['that is no JSON', ONE, ofType('application/json', '{'), 'the body is not JSON'],
   ['that is an error', ONE, { body: { statusCode: 500 } }, 'the body is an error, although the status is 200'],
   ['with an error', ONE, { body: { data: { statusCode: 404 } } }, 'the body is an error, although the status is 200'],
+  [
+    'that is an error with an empty envelope',
+    ONE,
+    { body: { statusCode: 500, data: null } },
+    'the body is an error, although the status is 200',
+  ],
   ['with a list in place of a record', ONE, { body: { data: [RECORD.data] } }, 'the body is not a record'],
   ['with a record in place of a list', LIST, { body: { data: group() } }, 'the body is not a list'],
   ['with a record without an id', ONE, { body: { data: { name: 'shown' } } }, 'the record has none of _id'],

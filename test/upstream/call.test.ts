@@ -14,7 +14,6 @@ guards('src/upstream/calls/call.ts', 'Call.#attemptEnded');
 guards('src/upstream/calls/call.ts', 'Call.#endRunning');
 guards('src/upstream/calls/call.ts', 'Call.leave');
 guards('src/upstream/calls/call.ts', 'Call.proceed');
-guards('src/upstream/calls/lane.ts', 'Lane.#serve');
 guards('src/upstream/errors.ts', 'endedEarly');
 
 // The transitions of a call: see the diagram in ARCHITECTURE.md. Each test asserts the result, the requests and the events in their order.

@@ -292,6 +292,24 @@ it.each<[string, Script]>([
   expect(upstream.requests).toHaveLength(20);
 });
 
+it('calls that are not sent count neither as failures nor as successes', async () => {
+  await using upstream = await startService(({ headers }, connection) =>
+    headers.authorization === 'ApiKey paused'
+      ? connection.answer({ status: 429, headers: { 'retry-after': '30' }, body: {} })
+      : connection.answer({ status: 503, body: {} }),
+  );
+  await using gateway = await startGateway(optionsFor(upstream.url, {}));
+  for (let i = 0; i < 60; i += 1) {
+    expect((await read(gateway, i, 'paused')).codes).toEqual(['RATE_LIMITED']);
+  }
+  for (let i = 0; i < 18; i += 1) {
+    await read(gateway, i, 'k');
+  }
+  expect(await stateOf(gateway)).toBe(0); // 19 calls, with the first one of the other key.
+  await read(gateway, 18, 'k');
+  expect(await stateOf(gateway)).toBe(2);
+});
+
 describe('a service that accepts requests and never answers', () => {
   it('opens the circuit breaker, with one line in the log, and one when it answers again', async () => {
     let time = 0;

@@ -13,6 +13,7 @@ guards('src/upstream/calls/lane.ts', 'Lane.take');
 guards('src/upstream/calls/lane.ts', 'Lane.hasten');
 guards('src/upstream/calls/lane.ts', 'Lane.learn');
 guards('src/upstream/calls/lane.ts', 'Lane.refusal');
+guards('src/upstream/calls/lane.ts', 'Lane.#serve');
 guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#hasRoom');
 guards('src/upstream/policies/fair-queue.ts', 'FairQueue.next');
 
@@ -92,6 +93,7 @@ describe('of the people who share a key', () => {
     for (let count = 2; count <= 8; count += 1) {
       client.respond();
       await client.arrived(count);
+      expect(client.pool.stats()).toMatchObject({ free: 63 }); // Of 64 sockets.
     }
     const order = client.upstream.requests.map(({ path }) => path.split('/').at(-1));
     expect(order).toEqual(['s0', 's1', 'a0', 'b0', 's2', 'a1', 'b1', 'a2']);
@@ -123,6 +125,19 @@ describe('of the people who share a key', () => {
     client.finish();
     expect(countBy(await Promise.all(reads))).toEqual({ done: 7 });
     expect(await client.arrived(6)).toEqual([...numbered('a', 5), 'shared']);
+  });
+
+  it('one who joins a call behind others of another one gets the next slot', async () => {
+    await using client = await setUp({ maxConcurrentCallsPerKey: 4 });
+    await client.accept('k');
+    const reads = [...client.read(numbered('s', 2)), ...client.read(['a0', 'a1', 'shared'], 'ada')];
+    reads.push(...client.read(['e'], 'eve'));
+    expect(await client.arrived(4)).toEqual(['a0', 'e', 's0', 's1']);
+    reads.push(...client.read(['shared'], 'bob'));
+    client.respondTo('s0');
+    expect(await client.arrived(5)).toContain('shared');
+    client.finish();
+    expect(countBy(await Promise.all(reads))).toEqual({ done: 7 });
   });
 
   it('one who joins the next call of another one who has no slot takes a free one', async () => {
@@ -199,6 +214,7 @@ describe('a key that the service may not know', () => {
   it.each([
     ['has succeeded', { status: 200, body: { data: workflow() } }],
     ['has found no record', { status: 404, body: { statusCode: 404, message: 'Workflow not found' } }],
+    ['has met a conflict', { status: 409, body: { statusCode: 409, message: 'Workflow is busy' } }],
   ])('is known once a call %s', async (_, response) => {
     await using client = await setUp();
     const reads = client.read(numbered('a', 12));
@@ -226,7 +242,42 @@ describe('a key that the service may not know', () => {
     client.upstream.script = (request, connection) =>
       (request.path.endsWith('sick') ? refuse : answer)(request, connection);
     expect(await Promise.all(client.read(['sick', 'a', 'b']))).toEqual(['UNAUTHENTICATED', 'done', 'done']);
+    expect(await Promise.all(client.read(['sick']))).toEqual(['UNAUTHENTICATED']);
     expect(await Promise.all(client.read(['c']))).toEqual(['done']);
+  });
+
+  it.each<[string, person: string | undefined, isWrite: boolean]>([
+    ['reads of a server', undefined, false],
+    ['writes of a server', undefined, true],
+    ['reads of a person', 'ada', false],
+  ])('is one whose %s were refused twice', async (_, person, isWrite) => {
+    await using client = await setUp();
+    await client.accept('k');
+    client.upstream.script = refuse;
+    const caller = client.caller('k', person === undefined ? {} : { person });
+    for (const id of ['a', 'b', 'c']) {
+      const call = isWrite ? caller.updateWorkflowStatus(id, true) : caller.getWorkflow(id);
+      await expect(call).rejects.toMatchObject({ code: 'UNAUTHENTICATED', status: 401, sent: id !== 'c' });
+    }
+    expect(client.upstream.requests).toHaveLength(2);
+  });
+
+  it('is one whose first write a person sends, and which is refused', async () => {
+    await using client = await setUp();
+    client.upstream.script = refuse;
+    const caller = client.caller('k', { person: 'ada' });
+    for (const id of ['a', 'b']) {
+      await expect(caller.updateWorkflowStatus(id, true)).rejects.toMatchObject({ sent: id === 'a' });
+    }
+  });
+
+  it('is not one that a proxy refuses with a page', async () => {
+    await using client = await setUp();
+    client.upstream.script = () => ({ status: 401, headers: { 'content-type': 'text/html' }, body: '<html>' });
+    for (const id of ['a', 'b', 'c']) {
+      expect(await Promise.all(client.read([id]))).toEqual(['UPSTREAM_BAD_RESPONSE']);
+    }
+    expect(await client.arrived(3)).toEqual(['a', 'b', 'c']);
   });
 
   it('has a quarter of the sockets, together with all others', async () => {

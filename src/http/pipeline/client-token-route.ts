@@ -1,6 +1,6 @@
 // Answers requests for client tokens from servers with a tenant's API key.
 
-import { isCredential, normalizeScheme } from '../../auth/identity.ts';
+import { normalizeScheme } from '../../auth/identity.ts';
 import { Refusal, refusalErrors, refuse } from '../../errors/codes.ts';
 import { toLoggedError } from '../../errors/logged-error.ts';
 import { CLIENT_TOKENS_PATH, requireJson } from '../head.ts';
@@ -24,8 +24,7 @@ export function createClientTokenRoute(parts: HttpParts): Route | undefined {
     if (request.method !== 'POST') {
       throw refuse('METHOD_NOT_ALLOWED', 'Use POST to request a token.', { headers: { allow: 'POST' } });
     }
-    const authorization = normalizeScheme(request.header('authorization') ?? '');
-    const tenant = isCredential(authorization) ? tenantKeys.tenantOf(authorization) : undefined;
+    const tenant = tenantKeys.tenantOf(normalizeScheme(request.header('authorization') ?? ''));
     const allowance = await limiter.take(`client-tokens\n${tenant ?? ''}`, rateLimit, 1);
     if (!allowance.isAllowed) {
       throw rateLimited('for client tokens', allowance);

@@ -49,7 +49,6 @@ export class Lane<Call extends LaneCall = LaneCall> {
   readonly #waiting = new FairQueue<Call>();
   readonly #reads: Call[] = [];
   readonly #running: Call[] = [];
-  #isServing = false;
   #refusal: { message: string; of: DeclaredEndpoint; until: number } | undefined;
 
   /** @param now monotonic clock, in milliseconds */
@@ -166,17 +165,12 @@ export class Lane<Call extends LaneCall = LaneCall> {
     return own < free;
   }
 
-  /** Hands free slots over to waiting calls, the next of each caller in turn. */
+  /** Hands free slots over to waiting calls, the next of each caller in turn. One that ends at once calls it again: as deep as calls wait, 300 at most. */
   #serve(): void {
-    if (this.#isServing || this.#waiting.size === 0) {
-      return; // The next call has ended at once, and the loop below goes on. Handing over here would nest as deep as calls wait.
-    }
-    this.#isServing = true;
     const mayRun = (call: Call) => this.#mayRun(call);
     for (let next = this.#waiting.next(mayRun); next !== undefined; next = this.#waiting.next(mayRun)) {
       this.#running.push(next);
       next.proceed();
     }
-    this.#isServing = false;
   }
 }
