@@ -4,9 +4,12 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { sendExplain } from '../support/explain.ts';
 import { startGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { findPrograms } from '../support/programs.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
+
+guards('src/upstream/calls/recorder.ts', 'createRecorder.curlOf');
 
 const KEY = 'the-key';
 

@@ -157,6 +157,9 @@ it('arguments of a call that its endpoint does not have, or of another type, are
     const call = `${method} /v1/things/{id}/parts/{partId}`;
     await expectFault(gateway, 'mutation { write }', `${call} of the module things was not sent: ${problem}.`);
   }
+  args = { id: 1, partId: '2' }; // As a service can send it.
+  await gateway.run('mutation { write }');
+  expect(gateway.service.calls()).toEqual(['GET /v1/things/1/parts/2']);
 });
 
 describe('a call of the wrong kind', () => {
@@ -353,6 +356,7 @@ describe('headers', () => {
     expect(await explain("it's")).toContain(
       String.raw`--header 'Content-Type: application/x-www-form-urlencoded' --header 'X-Version: 2' --header 'X-Reason: it'\\''s' --data-raw 'name=a+b'`,
     );
+    expect(await explain('')).toContain("--header 'X-Reason;' ");
     expect(await explain('secret-key-1')).not.toContain('secret-key-1');
     expect(gateway.service.calls()).toEqual([]);
   });

@@ -5,6 +5,7 @@ import { sampleOf, sampleSize } from '../../support/samples.ts';
 import { STORES, startTestCache } from '../../support/test-cache.ts';
 
 guards('src/upstream/calls/cached-service.ts', 'CachedService.#confirmation.confirm');
+guards('src/upstream/calls/cached-service.ts', 'CachedService.#refreshOrUse');
 guards('src/upstream/upstreams.ts', 'Upstreams.close');
 
 const GET = 'GET /v1/workflows/welcome';

@@ -5,7 +5,6 @@ import { cacheOf, resultOf } from '../../support/cache-store-contract.ts';
 import { guards } from '../../support/guards.ts';
 import { bytesInUse, settledBytes } from '../../support/heap.ts';
 
-guards('src/upstream/cache/memory-store.ts', 'MemoryStore.#replaceVersions');
 guards('src/upstream/cache/store.ts', 'OpenWrites.begin');
 
 const MIB = 1024 * 1024;
@@ -95,7 +94,7 @@ describe('a store in memory', () => {
     let time = 0;
     const memory = new MemoryStore({ maxBytes: MIB, now: () => time });
     const write = (i: number) => memory.beginWrite(addressOf(i, 0).owner, ['workflows', 'statistics'], 15_000);
-    write(0).end(0);
+    write(0).end(30_000); // The oldest, and written again below.
     const before = await settledBytes();
     for (let i = 1; i < 10_000; i += 1) {
       if (i % 2 === 0) {

@@ -7,6 +7,8 @@ guards('src/upstream/cache/memory-store.ts', 'MemoryStore.#keyOf');
 guards('src/upstream/cache/memory-store.ts', 'MemoryStore.#endWrite');
 guards('src/upstream/cache/memory-store.ts', 'MemoryStore.find');
 guards('src/upstream/cache/memory-store.ts', 'MemoryStore.put');
+guards('src/upstream/cache/memory-store.ts', 'MemoryStore.#replaceVersions');
+guards('src/upstream/cache/store.ts', 'OpenWrites.begin');
 
 const MIB = 1024 * 1024;
 
