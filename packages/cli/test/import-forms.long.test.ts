@@ -360,7 +360,7 @@ it('reads JSON arrays in any layout, and names rows by the line in which they be
   ,
   { "subscriberId": "3",
     "email": "nobody" },
-  { "subscriberId": "4" "email": 1 }, 5, [{}], null, "a ], b",
+  { "subscriberId": "4" "email": 1 }, 5, [{}], null, "a ], b", {"subscriberId": \\"5"},
   {"subscriberId":"6","firstName":"${'x'.repeat(300_000)}"},
   {"subscriberId":"7"}
 ]
@@ -374,6 +374,7 @@ it('reads JSON arrays in any layout, and names rows by the line in which they be
     'users.json:11: The row must be a JSON object.',
     'users.json:11: The row must be a JSON object.',
     'users.json:11: The row must be a JSON object.',
+    'users.json:11: The element is not valid JSON. Each element must be a complete object.',
     'users.json:12: The element is longer than 256 KiB.',
     '',
   ]);
@@ -396,7 +397,7 @@ it('reads JSON arrays in any layout, and names rows by the line in which they be
     code: 0,
   });
   expect(fieldsOf(sent()).at(-1)).toEqual({ subscriberId: '3', email: 'c@mail.example' });
-  expect(await report('report.jsonl')).toHaveLength(10);
+  expect(await report('report.jsonl')).toHaveLength(11);
 });
 
 it.each([[[]], [['--bulk']]])('sends all elements of a JSON array that is a single line (%j)', async (args) => {
@@ -457,6 +458,8 @@ it.each([
   ['[{"subscriberId":"1"},\n{"subscriberId":"2","data":{"a":[1}]\n', 2],
   ['[{"subscriberId":"1"}\n]\n{"subscriberId":"2"', 3],
   ['[{"subscriberId":"1"}\n,\n', 3],
+  ['[{"subscriberId":"1"}]\n{', 2],
+  ['[{"subscriberId":"1"}]\nx', 2],
 ])('sends nothing of a JSON array that does not end: %j', async (content, line) => {
   const { folder, importFile, sent } = await setUp('');
   await writeFile(folder.path('users.json'), content);

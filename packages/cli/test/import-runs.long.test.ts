@@ -131,11 +131,11 @@ it('goes on with an interrupted restart, with or without --restart, until all ro
   expect((await run()).code).toBe(0);
   const { stdout } = await interrupt(20, '--restart');
   expect(stdout).toContain('Run the same command again to send the others.');
-  const second = await interrupt(20, '--restart');
+  const second = await interrupt(20);
   expect(second.stdout).toMatch(
     /^Continuing the restart: \d+ of 90 rows are already sent again\. To begin over, delete the results file\.$/m,
   );
-  const third = await run();
+  const third = await run('--restart');
   expect(third).toMatchObject({ code: 0, stdout: expect.stringContaining('Continuing the restart:') });
   expect(third.stdout).toContain('All 90 rows of the file are applied.');
   const again = ids(sent()).slice(90);
@@ -147,6 +147,15 @@ it('goes on with an interrupted restart, with or without --restart, until all ro
   // Only a complete restart is followed by another one.
   expect((await run('--restart')).code).toBe(0);
   expect(sent()).toHaveLength(270);
+});
+
+it('sends every row again if an import that was no restart is interrupted, and then restarted', async () => {
+  const { interrupt, run, sent } = await setUpInterruptions(60);
+  await interrupt(20);
+  const count = sent().length;
+  const { code, stdout } = await run('--restart');
+  expect([code, stdout]).toEqual([0, expect.not.stringContaining('Continuing')]);
+  expect(sent()).toHaveLength(count + 60);
 });
 
 it('does not advise to restart again after a complete restart', async () => {
@@ -299,7 +308,9 @@ Nothing was sent.
   expect((await run('--dry-run')).stdout).toContain(
     '2 applied and unchanged, 6 no longer in the file. 0 rows would be sent.\nNothing was sent.\n',
   );
-  expect((await run('--dry-run', '--restart')).stdout).toContain('  line 2: {"subscriberId":"0"');
+  const restart = await run('--dry-run', '--restart');
+  expect(restart.stdout).toContain('  line 2: {"subscriberId":"0"');
+  expect(restart.stdout).not.toContain('Compared with');
 });
 
 it('does not compare a dry run with the results of an import that runs, or that are none', async () => {
