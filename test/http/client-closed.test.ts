@@ -1,10 +1,13 @@
+import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { HEAD } from '../support/service.ts';
+import { TENANT_KEYS } from '../support/tokens.ts';
 
 guards('src/http/adapters/node-adapter.ts', 'createListener');
+guards('src/http/adapters/node-adapter.ts', 'NodeRequest.body');
 
 const READ = '{ notificationGroups { name } }';
 const READS =
@@ -61,6 +64,22 @@ it('a client that disconnects while its call waits for a retry is logged as CLIE
   await using gateway = await startGateway({ service: () => ({ status: 503, body: {} }), ...options }, { random });
   await expect(gateway.send(READ, {}, { signal: client.signal })).rejects.toThrow();
   expect(await linesOf(gateway)).toMatchObject([{ level: 30, code: 'CLIENT_CLOSED', httpStatus: 499 }]);
+});
+
+it('a client that disconnects while its session is looked up is logged as CLIENT_CLOSED', async () => {
+  const client = new AbortController();
+  await using gateway = await startGateway({
+    service: 'healthy',
+    clients: { browser: { scopes: ['groups:read'], tenants: TENANT_KEYS } },
+    authenticate: async (request) => {
+      client.abort();
+      await ('socket' in request && once(request.socket, 'close'));
+      return { tenant: 'acme', subject: 'ada', scopes: ['groups:read'] };
+    },
+  });
+  await expect(gateway.send(READ, {}, { authorization: null, signal: client.signal })).rejects.toThrow();
+  expect(await linesOf(gateway)).toMatchObject([{ level: 30, code: 'CLIENT_CLOSED', httpStatus: 499 }]);
+  expect(gateway.upstream()).toEqual([]);
 });
 
 it('an operation that times out is not confused with a client that disconnects', async () => {

@@ -11,6 +11,7 @@ import { findResourceProblems } from '../../../test/support/kubernetes.ts';
 import { runNotigraph, spawnNotigraph } from '../../../test/support/process.ts';
 import { subscriber } from '../../../test/support/records.ts';
 
+guards('packages/cli/src/import/results.ts', 'Results.#open');
 guards('packages/cli/src/import/results.ts', 'Results.#prepareRows');
 guards('packages/cli/src/import/results.ts', 'Results.pending');
 guards('packages/cli/src/import/results.ts', 'toCanonical');

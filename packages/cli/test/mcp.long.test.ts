@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -12,7 +13,7 @@ import { guards } from '../../../test/support/guards.ts';
 import { healthyService } from '../../../test/support/healthy-service.ts';
 import { MAIN } from '../../../test/support/process.ts';
 import { createTemporaryFolder } from '../../../test/support/sandbox-files.ts';
-import { startService } from '../../../test/support/service.ts';
+import { type Script, startService } from '../../../test/support/service.ts';
 
 guards('src/mcp/mcp.ts', 'serveStreams.readInput');
 guards('src/http/message.ts', 'RunningRequests.track');
@@ -105,8 +106,14 @@ async function pipe(lines: readonly (string | object)[], args: readonly string[]
   return { code, messages: toLines(stdout), log: toLines(stderr) };
 }
 
+/** Takes longer than the command needs to end. */
+const slowService: Script = async (request, connection) => {
+  await sleep(300);
+  return healthyService(request, connection);
+};
+
 it('it answers the calls of a script that has closed its standard input, from the service that --name selects', async () => {
-  await using eu = await startService(healthyService);
+  await using eu = await startService(slowService);
   await using us = await startService(healthyService);
   const upstreams = { eu: { url: eu.url }, us: { url: us.url, pathPrefix: '/us' } };
   await writeFile(folder.path('several.json'), JSON.stringify({ upstreams, mcp: MCP }));

@@ -193,17 +193,32 @@ it('people of a file share the reads of topics, and one who has nothing left cos
     messages: { ann: [], ben: ids('m', 205) },
     topics: Object.fromEntries(ids('topic', 23).map((key) => [key, ['ben', 'gone']])),
   });
-  await write('ids.txt', '\ufeffsubscriberId\r\nann\r\nnobody\r\nben\r\nb@mail.example\r\n');
+  await write(
+    'ids.txt',
+    '\ufeffsubscriberId\r\nann\r\nnobody\r\nben\r\nb@mail.example\r\nsubscriberId\r\nx,subscriberId\r\n',
+  );
   expect((await run('erase', '--file', 'ids.txt', '--yes', '--report', 'report.jsonl')).code).toBe(0);
   expect(sent(/GET \/v1\/topics/)).toHaveLength(6); // 3 pages before, and 3 after.
-  expect(sent(/nobody|b%40mail/)).toEqual(['GET /v1/subscribers/nobody', 'GET /v1/subscribers/b%40mail.example']);
+  expect(sent(/nobody|b%40mail|subscriberId$/)).toEqual([
+    'GET /v1/subscribers/nobody',
+    'GET /v1/subscribers/b%40mail.example',
+    'GET /v1/subscribers/subscriberId', // Only the first line can be a header.
+    'GET /v1/subscribers/x%2CsubscriberId',
+  ]);
   expect(sent(/^DELETE .v1.messages/)).toHaveLength(205);
   const topics = ids('topic', 23);
   expect(await readLines('report.jsonl')).toEqual([
     { line: 2, subscriberId: 'ann', outcome: 'erased', topics: [], messages: 0, subscriber: true },
     { line: 3, subscriberId: 'nobody', outcome: 'absent', topics: [], messages: 0, subscriber: false },
     { line: 4, subscriberId: 'ben', outcome: 'erased', topics, messages: 205, subscriber: true },
-    { line: 5, subscriberId: 'b@mail.example', outcome: 'absent', topics: [], messages: 0, subscriber: false },
+    ...['b@mail.example', 'subscriberId', 'x,subscriberId'].map((subscriberId, i) => ({
+      line: 5 + i,
+      subscriberId,
+      outcome: 'absent',
+      topics: [],
+      messages: 0,
+      subscriber: false,
+    })),
   ]);
   expect((await stat(folder.path('report.jsonl'))).mode & 0o777).toBe(0o600);
 });
@@ -213,7 +228,11 @@ it.each([
   ['an empty line', 'ann\n\nben\n', 'ids.txt:2: The id must not be empty.'],
   ['an outer space', 'ann\nben \n', 'ids.txt:2: The id must not begin or end with a space.'],
   ['a duplicate', 'subscriberId\nann\nben\nann\n', 'ids.txt:4: The id is that of line 2 too.'],
-  ['several columns', 'email,subscriberId\na,ann\n', 'ids.txt must have one id per line'],
+  [
+    'several columns',
+    'email,subscriberId\na,ann\n',
+    'ids.txt must have one id per line: export only the column subscriberId.\n',
+  ],
   ['no id', 'subscriberId\n', 'ids.txt has no ids.'],
 ])('a file with %s sends nothing', async (_, text, problem) => {
   const { run, service, writeFile: write } = await setUp(two());
@@ -221,6 +240,7 @@ it.each([
   const { code, stderr, stdout } = await run('erase', '--file', 'ids.txt', '--yes');
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toContain(problem);
+  expect(stderr.trim().split('\n')).toHaveLength(1);
   expect(service.requests).toEqual([]);
 });
 
@@ -230,6 +250,7 @@ it.each([
   [['--file', 'ids.txt', '--report', './ids.txt'], '--report must name another file than --file.'],
   [['--file', 'missing.txt'], "--file: the file missing.txt doesn't exist."],
   [['a/b'], 'The id must not contain'],
+  [['ann', '--report', '.'], '--report: '],
 ])('%j is refused', async (args, problem) => {
   const { run, service, writeFile: write } = await setUp(two());
   await write('ids.txt', 'ann\n');

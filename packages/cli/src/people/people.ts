@@ -42,12 +42,12 @@ export function readPeople({ args: [id], options, problems: usage }: CommandLine
     problems.push(`--${output} must name another file than --file.`);
   }
   rejectProblems(problems);
-  if (file === undefined || id !== undefined) {
+  if (file === undefined) {
     const problem = findIdProblem(id ?? '');
     rejectProblems(problem === undefined ? [] : [`The id ${problem}.`]);
     return [{ subscriberId: id ?? '' }];
   }
-  const text = readNamedFile(file, MAX_FILE_BYTES, `--file: the file ${file}`).replace(/^\ufeff/, '');
+  const text = readNamedFile(file, MAX_FILE_BYTES, `--file: the file ${file}`);
   const lines = text.replace(/\r?\n$/, '').split(/\r?\n/);
   const people = new Map<string, number>();
   for (const [i, subscriberId] of lines.entries()) {
