@@ -6,6 +6,7 @@ import { workflow } from '../support/records.ts';
 
 guards('src/documents/engine.ts', 'createExecuteOperation.executePlans.hideSuggestions');
 guards('src/http/pipeline/respond.ts', 'limitSize');
+guards('src/documents/validate.ts', 'useDocumentLimits.onValidate');
 
 let body: unknown;
 const gateway = ofFile(await startGateway({ service: () => ({ body }), introspection: false }));

@@ -199,6 +199,7 @@ describe('access', () => {
     ['a forged token', 401, { authorization: 'Bearer a.b.c' }, {}, 'UNAUTHENTICATED'],
     ['a page of another origin', 403, { origin: 'https://evil.example' }, {}, 'FORBIDDEN'],
     ['a stream', 405, {}, { method: 'GET', body: null }, 'METHOD_NOT_ALLOWED'],
+    ['a text', 415, { 'content-type': 'text/plain' }, {}, 'UNSUPPORTED_MEDIA_TYPE'],
     ['no JSON', 400, {}, { body: '{' }, 'BAD_REQUEST'],
     ['a batch', 400, {}, { body: JSON.stringify([LIST, { ...LIST, id: 2 }]) }, 'BAD_REQUEST'],
     ['many values', 400, {}, { body: JSON.stringify(initialize(Array(60_000).fill({}))) }, 'BAD_REQUEST'],
@@ -390,6 +391,8 @@ describe('a call is a GraphQL request', () => {
     const [first, second] = gateway.log.slice(before).filter(({ operation }) => operation === 'Flow');
     const { time: _, ms: __, requestId: ___, ...same } = first ?? {};
     expect(second).toMatchObject({ ...same, requestId: 'call-1', client: 'agent', upstreamCalls: 1 });
+    const others = gateway.log.slice(before).filter(({ level, msg }) => level >= 30 && msg === 'mcp');
+    expect(others.map(({ method }) => method)).not.toContain('tools/call');
   });
 
   it('unless it names no tool, which has a log line too', async () => {

@@ -9,6 +9,7 @@ import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 import { createLimiter, replyOk, startListener } from '../support/redis-limiter.ts';
 import { createRedisCache } from '../support/test-cache.ts';
 
+guards('src/lib/shared-resources.ts', 'createSharedResources.open');
 guards('src/redis/redis.ts', 'describeStore');
 guards('src/redis/connection/redis-connection.ts', 'describeReply');
 
@@ -134,6 +135,20 @@ it.runIf(hasRedis)(`a user of Redis with the documented permissions is enough${r
   expect(await limits.take()).toMatchObject({ remaining: 99 });
   await cache.store.connected();
   expect([limits.log, cache.log, cache.store.stats().problem]).toEqual([[], [], undefined]);
+});
+
+it.runIf(hasRedis)(`a gateway that ends leaves no connection to Redis${redisOnly}`, async () => {
+  await using server = await startRedis();
+  const connections = async () => String(await server.command('CLIENT', 'LIST')).match(/^id=/gm)?.length;
+  const redis = { url: server.url };
+  const gateway = await startGateway({
+    upstream: 'http://127.0.0.1:9',
+    rateLimits: { store: { redis } },
+    cache: { store: { redis }, secret: 'an-obvious-test-secret-of-32-characters' },
+  });
+  await expect.poll(connections).toBe(3); // With that of the command itself.
+  await gateway[Symbol.asyncDispose]();
+  await expect.poll(connections).toBe(1);
 });
 
 it('a Redis that accepts the first connection, and never replies, is the reason in /readyz from the start', async () => {
