@@ -19,6 +19,7 @@ guards('src/auth/signing-keys.ts', 'readJwks.client.maxResponseSize');
 guards('src/auth/signing-keys.ts', 'parseJwks');
 guards('src/auth/signing-keys.ts', 'readKey');
 guards('src/auth/tokens/token-verifier.ts', 'createVerifiedTokenCache.get');
+guards('src/auth/tokens/token-verifier.ts', 'createVerifiedTokenCache.verify');
 guards('src/auth/tokens/token-verifier.ts', 'isOfUnknownKey');
 guards('src/auth/tokens/token-verifier.ts', 'verify.verifyWith.findKey');
 guards('src/auth/authenticate.ts', 'toRefusal');

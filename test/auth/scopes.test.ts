@@ -229,6 +229,11 @@ describe('a required scope is detected', () => {
       ['feeds:read'],
     ],
     [
+      'in a record in an inline fragment on a member of a union',
+      'mutation { updateWorkflowStatus(input: { workflowId: "w1", active: true }) { ... on UpdateWorkflowStatusSuccess { workflow { notificationGroup { name } } } } }',
+      ['groups:read'],
+    ],
+    [
       'if only the first of two fields with the same name is skipped',
       `{ notificationGroups @skip(if: true) { name } ${GROUP} }`,
       ['groups:read'],

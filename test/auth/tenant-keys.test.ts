@@ -12,7 +12,6 @@ import { createTestFolder } from '../support/sandbox-files.ts';
 import { type BrowserOptions, clientsOf, createSigner } from '../support/tokens.ts';
 
 guards('src/auth/tenants.ts', 'findTenantProblem');
-guards('src/auth/tokens/token-verifier.ts', 'createVerifiedTokenCache.verify');
 guards('src/files/file-watcher.ts', 'createWatchedFiles.look');
 guards('src/files/secret-files.ts', 'collect');
 guards('src/files/secret-files.ts', 'filesIn');

@@ -279,7 +279,6 @@ export function createVerifiedTokenCache(
      * @throws {AuthenticationError}
      */
     async verify(authorization: string, token: string): Promise<VerifiedToken> {
-      tokens.delete(authorization);
       const verified = await verify(token);
       tokens.set(authorization, { verified, until: Math.min(verified.expiresAt, now().getTime() + MAX_AGE_MS) });
       return verified;
