@@ -13,6 +13,7 @@ import { ofTest } from '../support/lifetime.ts';
 import { createTestFolder } from '../support/sandbox-files.ts';
 import { type BrowserOptions, clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
 
+guards('src/http/pipeline/pipeline.ts', 'createPipeline.handle');
 guards('src/http/pipeline/sessions.ts', 'createIdentifySession');
 guards('src/auth/tokens/token-verifier.ts', 'toPerson.callerId');
 guards('src/auth/tokens/token-verifier.ts', 'toPerson.scopes');

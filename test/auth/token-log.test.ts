@@ -1,8 +1,11 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { ofTest } from '../support/lifetime.ts';
 import { AUDIENCE, clientsOf, createSigner, ISSUER } from '../support/tokens.ts';
+
+guards('src/auth/tokens/token-verifier.ts', 'toTexts');
 
 const signer = createSigner();
 const MSG = 'a token was issued for another gateway';

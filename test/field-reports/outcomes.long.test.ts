@@ -23,6 +23,7 @@ import {
 } from '../support/service.ts';
 import { startClient } from '../support/upstream-client.ts';
 
+guards('src/upstream/calls/call.ts', 'Call.#attemptEnded');
 guards('src/http/pipeline/client-errors.ts', 'createClientErrors.toUpstreamClientError');
 guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#send');
 guards('src/upstream/transport/socket-pool.ts', 'SocketPool.#take');

@@ -17,6 +17,7 @@ import { ofFile } from '../support/lifetime.ts';
 import { subscriber, workflow } from '../support/records.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
+guards('src/modules/types/masking.ts', 'masked');
 guards('src/upstream/transport/body.ts', 'readSuccess');
 guards('src/modules/types/record-fields.ts', 'extraField.resolve');
 guards('src/modules/types/record-fields.ts', 'collect');

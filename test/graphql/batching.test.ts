@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { alignByKey } from '../../src/graphql/calls/operation-loaders.ts';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { group, workflow } from '../support/records.ts';
+
+guards('src/modules/toolkit/resolvers.ts', 'runAsMutation');
 
 const WORKFLOWS = ['welcome-onboarding', 'comment-mention', 'weekly-digest', 'payment-failed', 'order-shipped'];
 const LIFECYCLE = '2c490ff384e74bd82a99effb';

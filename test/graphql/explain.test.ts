@@ -9,6 +9,7 @@ import { guards } from '../support/guards.ts';
 import { type ScriptedService, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
+guards('src/modules/toolkit/mutation-run.ts', 'MutationRun.constructor');
 guards('src/auth/identity.ts', 'createClientRules.anonymous.hidesCalls');
 guards('src/graphql/context.ts', 'createContextFactory.client');
 guards('src/http/params.ts', 'readFlags');

@@ -11,6 +11,7 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
+guards('src/http/pipeline/pipeline.ts', 'createPipeline.handle');
 guards('src/auth/identity.ts', 'isVerified');
 guards('src/documents/manifest.ts', 'assertIds');
 guards('src/documents/manifest.ts', 'readFormat');

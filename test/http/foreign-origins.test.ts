@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { startGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { ofTest } from '../support/lifetime.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
+
+guards('src/http/pipeline/response-head.ts', 'createResponseHeads.corsHeaders');
 
 const APP = 'https://app.example.com';
 const BACKEND = 'https://backend.example.com';

@@ -1,7 +1,10 @@
 import { serverAudits } from 'graphql-http';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { ofFile } from '../support/lifetime.ts';
+
+guards('src/auth/authenticate.ts', 'createAuth.identifyNow');
 
 const gateway = ofFile(await startGateway({ service: 'sandbox' }));
 beforeEach(() => gateway.forget());

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { type StartedGateway, startGateway, type TestResponse } from '../support/gateway.ts';
+import { guards } from '../support/guards.ts';
 import { connectRaw, postHead } from '../support/raw-client.ts';
 import { group } from '../support/records.ts';
 import { startService } from '../support/service.ts';
+
+guards('src/http/adapters/node-adapter.ts', 'NodeRequest.body');
 
 const READ = '{ notificationGroups { name } }';
 

@@ -5,6 +5,7 @@ import { type StartedGateway, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { group, workflow } from '../support/records.ts';
 
+guards('src/http/pipeline/select-upstream.ts', 'createUpstreamSelector.select');
 guards('src/http/pipeline/pipeline.ts', 'createPipeline.handle');
 guards('src/http/params.ts', 'readFlags');
 guards('src/http/pipeline/respond.ts', 'limitSize');

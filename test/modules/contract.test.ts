@@ -23,6 +23,7 @@ import { feed, group, subscriber, workflow } from '../support/records.ts';
 import { forwardTo, type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
+guards('src/modules/toolkit/mutation-run.ts', 'MutationRun.constructor');
 guards('src/modules/module.ts', 'defineAll.own');
 guards('src/modules/schema.ts', 'assertEndpoints');
 

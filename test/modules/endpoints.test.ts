@@ -10,6 +10,7 @@ import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import type { Script } from '../support/service.ts';
 
+guards('src/upstream/calls/bounded-client.ts', 'CallBudget.createRequest');
 guards('src/upstream/transport/body.ts', 'findHeaderProblem');
 guards('src/upstream/transport/body.ts', 'readSuccess');
 guards('src/upstream/transport/encode-args.ts', 'assertArgs');

@@ -25,6 +25,7 @@ import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 import { registerTestTraces } from '../support/traces.ts';
 
+guards('src/modules/toolkit/mutation-failures.ts', 'toFailure');
 guards('src/upstream/errors.ts', 'nullIfAbsent');
 guards('src/modules/types/record-fields.ts', 'collect');
 guards('src/http/pipeline/client-errors.ts', 'createClientErrors.toUpstreamClientError');

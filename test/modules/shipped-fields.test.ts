@@ -8,8 +8,12 @@ import topics from '../../src/modules/shipped/topics.ts';
 import workflowPages from '../../src/modules/shipped/workflows.ts';
 import { CONTRACT } from '../../src/upstream/endpoints.ts';
 import { describeContract, type Field } from '../support/field-contract.ts';
+import { guards } from '../support/guards.ts';
 import { INBOX_WRITES, inboxMessage, PREFERENCE, WORKFLOW_ID } from '../support/inbox.ts';
 import { feed, subscriber } from '../support/records.ts';
+
+guards('src/modules/toolkit/resolvers.ts', 'runAsMutation');
+guards('src/modules/toolkit/mutation-run.ts', 'MutationRun.constructor');
 
 const TRIGGERED = { status: 'processed', transactionId: 't1' };
 const EVENT = '{ workflow: "w", subscriberIds: ["s1"] }';

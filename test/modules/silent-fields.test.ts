@@ -10,6 +10,7 @@ import { group, workflow } from '../support/records.ts';
 import { type ServiceRequest, type ServiceResponse, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
+guards('src/upstream/calls/lane.ts', 'Lane.learn');
 guards('src/graphql/context.ts', 'createContextFactory.tryKey');
 guards('src/modules/toolkit/federation.ts', 'createResolveReference');
 guards('src/modules/toolkit/resolvers.ts', 'tryKeyFirst');

@@ -18,6 +18,7 @@ import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 import { type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
+guards('src/http/pipeline/pipeline.ts', 'createPipeline.handle');
 guards('src/http/pipeline/admission.ts', 'requireAllowed');
 guards('src/http/pipeline/respond.ts', 'createRespond');
 

@@ -18,6 +18,7 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import type { Script } from '../support/service.ts';
 import { AUDIENCE, clientsOf, createSigner, ISSUER } from '../support/tokens.ts';
 
+guards('src/upstream/calls/call.ts', 'Call.#attemptEnded');
 guards('src/telemetry/metrics/gateway-metrics.ts', 'createResultCounts');
 guards('src/http/pipeline/respond.ts', 'createRespond');
 

@@ -4,6 +4,7 @@ import { guards } from '../support/guards.ts';
 import { group, workflow } from '../support/records.ts';
 import type { ServiceResponse } from '../support/service.ts';
 
+guards('src/upstream/transport/body.ts', 'readJson');
 guards('src/upstream/transport/body.ts', 'readSuccess');
 guards('src/upstream/transport/body.ts', 'readText');
 guards('src/upstream/transport/body.ts', 'findHeaderProblem');

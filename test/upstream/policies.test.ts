@@ -10,6 +10,7 @@ import type { Script } from '../support/service.ts';
 import { DEFAULTS } from '../support/settings.ts';
 import { codeOf, deferResponses, respondWithName, startClient } from '../support/upstream-client.ts';
 
+guards('src/upstream/calls/call.ts', 'Call.#endRunning');
 guards('src/upstream/calls/call.ts', 'Call.#attemptEnded');
 guards('src/upstream/calls/lane.ts', 'Lane.take');
 guards('src/upstream/policies/retry.ts', 'Retry.delayOf');

@@ -6,6 +6,8 @@ import { type Script, startService } from '../support/service.ts';
 import { NAMES, startThreeUpstreams, TENANTS } from '../support/three-upstreams.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
+guards('src/http/pipeline/sessions.ts', 'createIdentifySession');
+guards('src/http/pipeline/pipeline.ts', 'createPipeline.handle');
 guards('src/auth/authenticate.ts', 'createAuth.identifyNow.upstreamName');
 guards('src/auth/authenticate.ts', 'identityOf');
 guards('src/http/pipeline/client-token-route.ts', 'createClientTokenRoute.issue');

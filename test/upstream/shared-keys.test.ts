@@ -8,6 +8,10 @@ import type { Script } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 import { codeOf, deferResponses, RecordedEvents, respondWithName, startClient } from '../support/upstream-client.ts';
 
+guards('src/upstream/calls/bounded-client.ts', 'CallBudget.createRequest');
+guards('src/upstream/errors.ts', 'endedEarly');
+guards('src/upstream/calls/call.ts', 'Call.proceed');
+guards('src/upstream/calls/call.ts', 'Call.#attemptEnded');
 guards('src/upstream/calls/lane.ts', 'Lane.#mayRun');
 guards('src/upstream/calls/lane.ts', 'Lane.take');
 guards('src/upstream/calls/lane.ts', 'Lane.hasten');

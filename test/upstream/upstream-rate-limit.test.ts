@@ -8,6 +8,7 @@ import { feed, workflow } from '../support/records.ts';
 import type { Script } from '../support/service.ts';
 import { deferResponses, startClient } from '../support/upstream-client.ts';
 
+guards('src/upstream/calls/call.ts', 'Call.#attemptEnded');
 guards('src/upstream/policies/throttle.ts', 'createThrottle.note');
 guards('src/upstream/transport/to-error.ts', 'isForeign');
 

@@ -3,12 +3,15 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { runCommand, startServing } from '../../../test/support/command.ts';
 import { loadFrom } from '../../../test/support/configuration.ts';
+import { guards } from '../../../test/support/guards.ts';
 import { startTestIssuer } from '../../../test/support/issuer.ts';
 import { createTestFolder } from '../../../test/support/sandbox-files.ts';
 import { sendOperation } from '../../../test/support/send-operation.ts';
 import { startService } from '../../../test/support/service.ts';
 import { formsOf } from '../src/config/parts.ts';
 import { SETTINGS_TABLE } from '../src/config/settings.ts';
+
+guards('src/settings/parse.ts', 'findTenantConflicts');
 
 // Names that users choose are keys in the configuration file. YAML takes some of them for numbers, switches, null or dates.
 
