@@ -376,6 +376,20 @@ describe('creating a gateway fails', () => {
     expect(make(twice)).toThrow(/^acme is set both directly and by a file in the folder .+; remove one of them$/);
   });
 
+  it('if a tenant of a folder selects no upstream, and none is the default', async () => {
+    const folder = await createTestFolder();
+    await writeFile(folder.path('acme'), 'key-of-acme');
+    await writeFile(folder.path('globex'), 'key-of-globex');
+    const [eu, us] = ['/eu', '/us'].map((pathPrefix) => ({ url: 'http://127.0.0.1:1', pathPrefix }));
+    const create = (selected: Record<string, string>) => () =>
+      createGateway({
+        upstreams: { ...(eu && { eu }), ...(us && { us }) },
+        clients: clientsWith({ tenantKeys: { directory: folder.path(), upstreams: selected } }),
+      });
+    expect(create({ acme: 'eu' })).toThrow(/^the tenant globex selects no upstream, and none is the default$/);
+    await create({ acme: 'eu', globex: 'us' })().dispose();
+  });
+
   it('only for these reasons: ten thousand tenants are created in under two seconds of CPU time', async () => {
     const tenants = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`tenant-${i}`, `key-${i}`]));
     const { cpuMs } = await measureCpu(() => make({ tenants })().dispose());

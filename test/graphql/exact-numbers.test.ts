@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { defineModule } from '../../src/modules/index.ts';
 import { type GatewayWithService, startGateway } from '../support/gateway.ts';
 import { guards } from '../support/guards.ts';
 import { subscriber, workflow } from '../support/records.ts';
@@ -68,6 +69,24 @@ describe('a number that JavaScript cannot hold exactly', () => {
       expect(response).toMatchObject({ status: 400, upstream: [] });
       expect(JSON.stringify(response.body)).toContain('send it as a string');
     }
+  });
+
+  it('fails only its field if a module returns a bigint in JSON', async () => {
+    const numbers = defineModule('numbers', ({ builder, declareCalls, requireScopes }) => {
+      builder.queryField('numbers', (t) =>
+        t.field({
+          type: 'JSON',
+          nullable: true,
+          extensions: { ...requireScopes('numbers:read'), ...declareCalls('1') },
+          description: 'Returns numbers.',
+          resolve: () => ({ n: 1n }),
+        }),
+      );
+    });
+    await using own = await startGateway({ service: 'healthy', modules: [numbers] });
+    const { body } = await own.send('{ numbers a: __typename }');
+    expect(body.data).toEqual({ numbers: null, a: 'Query' });
+    expect(body.errors).toHaveLength(1);
   });
 
   it.each(INEXACT)('fails only its field if the service sends it as an id or in JSON: %s', async (number) => {

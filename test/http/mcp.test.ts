@@ -126,6 +126,7 @@ describe.each(ERAS)('the official client in the era "%s"', (era) => {
     await using agent = await connectAgent(gateway, KEY, { era });
     const invalid = [
       await agent.call('Flow', { id: 'w', Id: 'w' }),
+      await agent.call('Groups', { id: 'w' }),
       await agent.call('Flow', { id: ['w'] }),
       await agent.call('AddFeed', { input: { name: 'News', colour: 'red' } }),
     ];
@@ -141,6 +142,7 @@ describe.each(ERAS)('the official client in the era "%s"', (era) => {
     ];
     expect([...invalid, ...failed].map(({ isError, text }) => `${isError ? 'error' : 'result'}: ${text}`)).toEqual([
       'error: Unknown argument "Id". Use only id. Correct the value.',
+      'error: Unknown argument "id". This tool takes none. Correct the value.',
       'error: Variable "$id" got invalid value ["w"]; ID cannot represent value: ["w"]. Correct the value.',
       'error: Variable "$input" got invalid value { name: "News", colour: "red" }; Field "colour" is not defined by type "CreateFeedInput". The change was not applied. Correct the value.',
       'error: The notification service is unavailable. Call the tool again in 7 s.',

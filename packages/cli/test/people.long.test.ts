@@ -385,6 +385,29 @@ it('the check decides about a deletion of the subscriber whose outcome stays unk
   expect(await run('erase', 'ann', '--yes')).toMatchObject({ code: 0, stderr: '' });
 });
 
+it('says what the service still has after the deletion of the subscriber', async () => {
+  let isDeleted = true;
+  const { run, people } = await setUp(two(), ({ method, path }) => {
+    if (method === 'DELETE' && path.endsWith('/subscribers/ann') && !isDeleted) {
+      return { status: 500, body: { statusCode: 500, message: 'broken' } };
+    }
+    const left = { _id: 'm9', id: 'm9', content: 'left', channel: 'in_app', subscriber: { subscriberId: 'ann' } };
+    return method === 'GET' && path.startsWith('/v1/messages?') && !people.has('ann')
+      ? { body: { page: 0, pageSize: 100, totalCount: 1, hasMore: false, data: [left] } }
+      : undefined;
+  });
+  isDeleted = false;
+  expect(await run('erase', 'ann', '--yes')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^ann: .* \(UPSTREAM_ERROR\)\n$/),
+  });
+  isDeleted = true;
+  expect(await run('erase', 'ann', '--yes')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^ann: The service still has 1 message\./),
+  });
+});
+
 it('a record that breaks its connection is no outage: the others are erased', async () => {
   const {
     run,

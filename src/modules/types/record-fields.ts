@@ -30,7 +30,10 @@ export const idField = <Body extends { _id?: string; id?: string }>(
   });
 
 /** Creates the fields with the organization and the environment of a record. */
-export const ownerFields = (t: Fields<{ _organizationId: string; _environmentId: string }>, noun: string) => ({
+export const ownerFields = (
+  t: Fields<{ _organizationId: string; _environmentId: string }>,
+  noun: string,
+): Record<'organizationId' | 'environmentId', FieldRef<GraphTypes>> => ({
   organizationId: t.exposeID('_organizationId', { description: `The id of the organization that owns the ${noun}.` }),
   environmentId: t.exposeID('_environmentId', {
     description: `The id of the environment that the ${noun} belongs to.`,
