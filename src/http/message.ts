@@ -76,13 +76,19 @@ export class RunningRequests {
   #running = 0;
   readonly #idle = createCondition(() => this.#running === 0);
 
+  enter(): void {
+    this.#running += 1;
+  }
+
+  leave(): void {
+    this.#running -= 1;
+    this.#idle.check();
+  }
+
   /** Counts a request until it has ended. */
   track(request: Promise<unknown>): void {
-    this.#running += 1;
-    const leave = () => {
-      this.#running -= 1;
-      this.#idle.check();
-    };
+    this.enter();
+    const leave = () => this.leave();
     void request.then(leave, leave);
   }
 

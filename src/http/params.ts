@@ -146,12 +146,17 @@ export const bodyAlreadyRead = (): Refusal =>
 /** Creates the error that stops a request whose client has disconnected. */
 export const requestAborted = (): Refusal => refuse('CLIENT_CLOSED', 'The client disconnected.');
 
+const NO_FLAGS: RequestFlags = { isExplained: false, reportsCalls: false };
+
 /**
  * Reads the flags. Other extensions are ignored, because clients may send their own.
  *
  * @throws {Refusal} BAD_REQUEST if a flag is no boolean, FORBIDDEN if a setting hides REST calls from this kind of client
  */
-export function readFlags({ extensions = {} }: Params, { hidesCalls }: ClientRules): RequestFlags {
+export function readFlags({ extensions }: Params, { hidesCalls }: ClientRules): RequestFlags {
+  if (extensions === undefined) {
+    return NO_FLAGS;
+  }
   const isExplained = readFlag(extensions, 'explain');
   const reportsCalls = readFlag(extensions, 'upstream');
   if (hidesCalls && (isExplained || reportsCalls)) {

@@ -14,30 +14,38 @@ export const createFetchHandler =
     const isAddress = typeof input === 'string' || 'href' in input;
     const request = isAddress ? new Request(new URL(input, LOCAL_ORIGIN), init) : input;
     const client = isAddress ? request.signal : undefined;
-    const answer = handle(new FetchRequest(request));
-    running.track(answer);
-    const { status, headers, body } = await answer;
-    client?.throwIfAborted();
-    return new Response(body, { status, headers });
+    const incoming = new FetchRequest(request);
+    running.enter();
+    try {
+      const { status, headers, body } = await handle(incoming);
+      client?.throwIfAborted();
+      return new Response(body, { status, headers });
+    } finally {
+      running.leave();
+    }
   };
 
 class FetchRequest implements IncomingRequest {
   readonly source: Request;
   readonly target: string;
-  readonly host: string;
-  readonly method: string;
   readonly remoteAddress = undefined;
 
   constructor(request: Request) {
     this.source = request;
-    const { pathname, search, host } = new URL(request.url);
+    const { pathname, search } = new URL(request.url);
     this.target = pathname + search;
-    this.host = host;
-    this.method = request.method;
   }
 
   get scheme(): 'http' | 'https' {
     return schemeOf(this.source.url.startsWith('https:'), this);
+  }
+
+  get host(): string {
+    return new URL(this.source.url).host;
+  }
+
+  get method(): string {
+    return this.source.method;
   }
 
   get signal(): AbortSignal {

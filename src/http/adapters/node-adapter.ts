@@ -24,11 +24,16 @@ export function createListener(handle: HandleRequest, running: RunningRequests) 
         incoming.signal.abort();
       }
     });
-    const answer = handle(incoming);
-    running.track(answer);
-    void answer.then(
-      (outgoing) => write(response, outgoing),
-      () => response.destroy(), // The host's logger has thrown, so that there is neither a response nor a log line.
+    running.enter();
+    void handle(incoming).then(
+      (outgoing) => {
+        running.leave();
+        write(response, outgoing);
+      },
+      () => {
+        running.leave();
+        response.destroy(); // The host's logger has thrown, so that there is neither a response nor a log line.
+      },
     );
   };
 }

@@ -91,9 +91,23 @@ function bodyOf(endpoint: DeclaredEndpoint, body: object): string {
   return encodeBody(endpoint, body);
 }
 
+/** Fills a path template (`/v1/feeds/{feedId}`) with ids that `findIdProblem` accepts, each as one encoded segment. */
+function fillRoute(route: string, args: CallArgs): string {
+  let path = '';
+  let from = 0;
+  for (let open = route.indexOf('{'); open >= 0; open = route.indexOf('{', from)) {
+    const close = route.indexOf('}', open);
+    const name = route.slice(open + 1, close);
+    path += route.slice(from, open) + encodeURIComponent(pathIdOf(args, name));
+    from = close + 1;
+  }
+  return path + route.slice(from);
+}
+
 /** Returns the path and query of a call, whatever its ids are. */
 export function fillPath(endpoint: DeclaredEndpoint, args: CallArgs): string {
-  const path = endpoint.route.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(pathIdOf(args, name)));
+  const { route, params } = endpoint;
+  const path = params.length === 0 ? route : fillRoute(route, args);
   const query = args.query === undefined ? '' : encodeFields(endpoint, 'query', args.query).toString();
   return query === '' ? path : `${path}?${query}`;
 }
