@@ -13,7 +13,10 @@ export function pathOf({ target = '' }: IncomingRequest): string {
 }
 
 /** Returns the query string of a request, without the question mark. */
-export const queryOf = (request: IncomingRequest): string => (request.target ?? '').slice(pathOf(request).length + 1);
+export function queryOf({ target = '' }: IncomingRequest): string {
+  const mark = target.indexOf('?');
+  return mark < 0 ? '' : target.slice(mark + 1);
+}
 
 /** Path at which servers get tokens for their frontends. */
 export const CLIENT_TOKENS_PATH = '/client-tokens';
@@ -23,6 +26,9 @@ export const MCP_PATH = '/mcp';
 
 /** Headers that a browser sends to another origin only after a successful CORS preflight, and never by itself. */
 const PREFLIGHTED_HEADERS = ['graphql-require-preflight', 'apollo-require-preflight', 'x-requested-with'];
+
+const isJsonType = (contentType: string | undefined): boolean =>
+  contentType === 'application/json' || /^application\/(?:graphql\+)?json\s*(?:;|$)/i.test(contentType ?? '');
 
 /**
  * Validates everything that precedes the body: path, method, CSRF headers, content type and acceptable media types.
@@ -79,7 +85,7 @@ export function requirePreflight(request: IncomingRequest, ...credentials: 'Auth
 
 /** Requires an uncompressed JSON body. Browsers send forms and text to any origin without a preflight; compressed bodies could be bombs. */
 export function requireJson(request: IncomingRequest): void {
-  if (!/^application\/(?:graphql\+)?json\s*(?:;|$)/i.test(request.header('content-type') ?? '')) {
+  if (!isJsonType(request.header('content-type'))) {
     throw refuse(
       'UNSUPPORTED_MEDIA_TYPE',
       'Send the request as JSON, with the header "Content-Type: application/json".',
@@ -97,7 +103,10 @@ export function requireJson(request: IncomingRequest): void {
 const BYPASS = /(?:^|,)\s*(?:no-cache|max-age="?0+"?)\s*(?:,|$)/i;
 
 /** Whether the client asks for current data, past the cache. */
-export const bypassesCache = (request: IncomingRequest): boolean => BYPASS.test(request.header('cache-control') ?? '');
+export function bypassesCache(request: IncomingRequest): boolean {
+  const directives = request.header('cache-control');
+  return directives !== undefined && BYPASS.test(directives);
+}
 
 /** Maximum cached hosts. A gateway is reached under few of them. */
 export const MAX_HOSTS = 100;
