@@ -154,9 +154,7 @@ const SWITCHES: Readonly<Record<string, string>> = { true: 'on', false: 'off' };
 
 /** Marks a value as code; words that describe a default are text. */
 const toCode = (text: string): string =>
-  /^(?:required|none|all|random|as |the |addresses )|`/.test(text)
-    ? text
-    : code(SWITCHES[text] ?? text.replace(/^'(.*)'$/, '$1'));
+  /^(?:required|none|all|random)$|[ `]/.test(text) ? text : code(SWITCHES[text] ?? text.replace(/^'(.*)'$/, '$1'));
 
 /** Writes the interface of the settings that `createGateway` takes. */
 export const writeGatewayOptions = (): string =>

@@ -380,10 +380,10 @@ describe('creating a gateway fails', () => {
     const folder = await createTestFolder();
     await writeFile(folder.path('acme'), 'key-of-acme');
     await writeFile(folder.path('globex'), 'key-of-globex');
-    const [eu, us] = ['/eu', '/us'].map((pathPrefix) => ({ url: 'http://127.0.0.1:1', pathPrefix }));
+    const at = (pathPrefix: string) => ({ url: 'http://127.0.0.1:1', pathPrefix });
     const create = (selected: Record<string, string>) => () =>
       createGateway({
-        upstreams: { ...(eu && { eu }), ...(us && { us }) },
+        upstreams: { eu: at('/eu'), us: at('/us') },
         clients: clientsWith({ tenantKeys: { directory: folder.path(), upstreams: selected } }),
       });
     expect(create({ acme: 'eu' })).toThrow(/^the tenant globex selects no upstream, and none is the default$/);

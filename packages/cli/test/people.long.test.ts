@@ -386,9 +386,9 @@ it('the check decides about a deletion of the subscriber whose outcome stays unk
 });
 
 it('says what the service still has after the deletion of the subscriber', async () => {
-  let isDeleted = true;
+  let isRefused = true;
   const { run, people } = await setUp(two(), ({ method, path }) => {
-    if (method === 'DELETE' && path.endsWith('/subscribers/ann') && !isDeleted) {
+    if (method === 'DELETE' && path.endsWith('/subscribers/ann') && isRefused) {
       return { status: 500, body: { statusCode: 500, message: 'broken' } };
     }
     const left = { _id: 'm9', id: 'm9', content: 'left', channel: 'in_app', subscriber: { subscriberId: 'ann' } };
@@ -396,12 +396,11 @@ it('says what the service still has after the deletion of the subscriber', async
       ? { body: { page: 0, pageSize: 100, totalCount: 1, hasMore: false, data: [left] } }
       : undefined;
   });
-  isDeleted = false;
   expect(await run('erase', 'ann', '--yes')).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/^ann: .* \(UPSTREAM_ERROR\)\n$/),
   });
-  isDeleted = true;
+  isRefused = false;
   expect(await run('erase', 'ann', '--yes')).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/^ann: The service still has 1 message\./),
